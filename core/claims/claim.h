@@ -1,0 +1,57 @@
+// A claim is checked by a streaming, linear-time checker over the rows of a history, and says holds, violated
+// with the rows that prove it, or undecided with the reason. Definitions: docs/claims.md.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/history/row.h"
+#include "core/scenario/scenario.h"
+#include "core/scenario/topology.h"
+
+namespace mqlab {
+
+enum class Verdict : std::uint8_t { holds, violated, undecided };
+std::string_view name_of(Verdict verdict);
+
+struct Finding {
+  Verdict verdict = Verdict::undecided;
+  std::uint64_t observed = 0;    ///< what was looked at: effects, deliveries, samples
+  std::uint64_t population = 0;  ///< out of how many acked ids (or the claim's own unit)
+  std::uint64_t violations = 0;
+  std::string explanation;       ///< one sentence: why
+  std::vector<std::uint64_t> witness;  ///< indices of the rows that prove a violation, in history order
+  MessageId message = 0;         ///< the first id concerned; 0 = none
+  double value = 0;              ///< latency (seconds), throughput (per second) … where the claim has a number
+};
+
+/// Sees every row once, in history order.
+class Checker {
+ public:
+  virtual ~Checker() = default;
+  virtual void observe(std::span<const Row> rows) = 0;
+  /// True once a prefix-closed claim is violated: nothing that follows can mend it.
+  virtual bool decided() const { return false; }
+  /// The verdict over all that was observed.
+  virtual Finding finish() = 0;
+  /// Ready for another history of the same scenario; keeps its memory.
+  virtual void reset() = 0;
+};
+
+struct ClaimInfo {
+  std::string_view id;          ///< "latency.*" stands for a family
+  std::string_view definition;  ///< holds if and only if …
+  bool end_judged;              ///< E of the definitions: judged after the end phase
+  std::string_view parameters;  ///< names and defaults
+  std::unique_ptr<Checker> (*make)(const ClaimSpec&, const Scenario&, const Topology&);
+};
+
+/// Every claim there is, in the order of docs/claims.md.
+std::span<const ClaimInfo> all_claims();
+/// Throws ScenarioError when the claim, a topic or an observer it names does not exist.
+std::unique_ptr<Checker> make_checker(const ClaimSpec& spec, const Scenario& scenario, const Topology& topology);
+
+}  // namespace mqlab
