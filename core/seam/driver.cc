@@ -1,5 +1,7 @@
 #include "core/seam/driver.h"
 
+#include <algorithm>
+
 namespace mqlab {
 namespace {
 
@@ -25,70 +27,76 @@ void fill(Row& row, const Message& m) {
 
 /// A header row, then one row per element. Anchors see the header only, once everything is written.
 template <class Element, class Fill>
-bool write_batch(Host& host, Row head, std::span<const Element> elements, Fill fill_row) {
-  head.flags |= flag::header;
-  head.aux = static_cast<std::int64_t>(elements.size());
-  const auto put = [&](Row& row, const Row& from) {
-    row.op = from.op;
-    row.epoch = from.epoch;
-    row.flags = from.flags;
-    row.aux = from.aux;
-  };
-  Row& first = host.row(head.kind, head.phase);
-  put(first, head);
-  const Row anchor = first;
-  for (const Element& element : elements) {
+Gate write_batch(Host& host, Row head, std::span<const Element> elements, Fill fill_row) {
+  const auto put = [&](std::uint16_t flags, std::size_t count) -> Row& {
     Row& row = host.row(head.kind, head.phase);
     row.op = head.op;
     row.epoch = head.epoch;
-    row.flags = static_cast<std::uint16_t>(head.flags & ~flag::header);
-    fill_row(row, element);
-  }
-  return !host.anchored(anchor);
+    row.transaction = head.transaction;
+    row.flags = static_cast<std::uint16_t>(head.flags | flags);
+    row.aux = static_cast<std::int64_t>(count);
+    return row;
+  };
+  const Row anchor = put(flag::header, elements.size());
+  for (const Element& element : elements) fill_row(put(0, 0), element);
+  return host.anchored(anchor);
 }
 
-bool write_places(Host& host, Kind kind, Phase phase, OpId op, std::uint32_t generation, bool lost,
-                  std::span<const PlacePosition> places) {
+Row head_of(Kind kind, Phase phase, OpId op) {
   Row head;
   head.kind = kind;
   head.phase = phase;
   head.op = op;
-  head.epoch = generation;
-  head.flags = lost ? flag::lost : std::uint16_t{0};
+  return head;
+}
+
+Gate write_places(Host& host, Row head, std::span<const PlacePosition> places) {
   return write_batch(host, head, places, [](Row& row, const PlacePosition& p) {
     row.place = p.place;
     row.position = p.position;
   });
 }
 
-bool write_invoked(Host& host, const Event& event) {
-  for (const Message& m : event.messages) {
+/// Several rows of one event: the gravest answer counts; after `die` nothing more is written.
+template <class Items, class Write>
+Gate write_each(const Items& items, Gate gate, Write write) {
+  for (const auto& item : items) {
+    if (gate == Gate::die) break;
+    gate = std::max(gate, write(item));
+  }
+  return gate;
+}
+
+Gate write_invoked(Host& host, const Event& event) {
+  return write_each(event.messages, Gate::go, [&](const Message& m) {
     Row& row = host.row(Kind::invoke, Phase::ok);
     fill(row, m);
     row.aux = event.at.ns;
-    if (host.anchored(row)) return false;
-  }
-  return true;
+    return host.anchored(row);
+  });
 }
 
-bool write_delivered(Host& host, const Event& event) {
+Gate write_delivered(Host& host, const Event& event) {
   Row& header = host.row(Kind::fetch, Phase::ok);
   header.op = event.op;
   header.flags = flag::header;
   header.aux = static_cast<std::int64_t>(event.messages.size());
-  if (host.anchored(header)) return false;
-  for (const Message& m : event.messages) {
+  return write_each(event.messages, host.anchored(header), [&](const Message& m) {
     Row& row = host.row(Kind::deliver, Phase::ok);
     fill(row, m);
     row.op = event.op;
     row.aux = m.timestamp.ns;
-    if (host.anchored(row)) return false;
-  }
-  return true;
+    return host.anchored(row);
+  });
 }
 
-bool write_settled(Host& host, const Event& event) {
-  for (const Settlement& s : event.settlements) {
+bool of_transaction(Kind kind) {
+  return kind == Kind::publish || kind == Kind::begin || kind == Kind::offsets_to_transaction ||
+         kind == Kind::commit_transaction || kind == Kind::abort_transaction;
+}
+
+Gate write_settled(Host& host, DriverState& state, const Event& event) {
+  return write_each(event.settlements, Gate::go, [&](const Settlement& s) {
     Row& row = host.row(s.of, phase_of(s.outcome));
     row.op = s.op;
     row.message = s.message;
@@ -97,9 +105,11 @@ bool write_settled(Host& host, const Event& event) {
     row.code = s.code;
     row.aux = static_cast<std::int64_t>(s.error);
     row.flags = s.duplicate ? flag::duplicate : std::uint16_t{0};
-    if (host.anchored(row)) return false;
-  }
-  return true;
+    if (state.in_transaction && of_transaction(s.of)) row.transaction = state.transaction;
+    const bool ends = (s.of == Kind::commit_transaction || s.of == Kind::abort_transaction) && s.outcome == Outcome::ok;
+    if (ends) state.in_transaction = false;
+    return host.anchored(row);
+  });
 }
 
 Kind life_kind(EventKind kind) {
@@ -113,44 +123,31 @@ Kind life_kind(EventKind kind) {
   }
 }
 
-/// Returns false when an anchor ended the process.
-bool write_event(Host& host, const Event& event) {
+Gate write_event(Host& host, DriverState& state, const Event& event) {
   switch (event.kind) {
-    case EventKind::tick: return true;  // a deadline is the module's own doing: nothing happened outside
+    case EventKind::tick: return Gate::go;  // a deadline is the module's own doing: nothing happened outside
     case EventKind::invoke: return write_invoked(host, event);
     case EventKind::delivered: return write_delivered(host, event);
-    case EventKind::settled: return write_settled(host, event);
+    case EventKind::settled: return write_settled(host, state, event);
     case EventKind::assigned:
-      return write_places(host, Kind::assigned, Phase::ok, event.op, event.generation, false, event.places);
-    case EventKind::revoking:
-      return write_places(host, Kind::revoking, Phase::ok, event.op, event.generation, event.lost, event.places);
-    default: return !host.anchored(host.row(life_kind(event.kind), Phase::ok));
+    case EventKind::revoking: {
+      Row head = head_of(event.kind == EventKind::assigned ? Kind::assigned : Kind::revoking, Phase::ok, event.op);
+      head.epoch = event.generation;
+      head.flags = event.lost ? flag::lost : std::uint16_t{0};
+      return write_places(host, head, event.places);
+    }
+    default: return host.anchored(host.row(life_kind(event.kind), Phase::ok));
   }
 }
 
-bool write_receipts(Host& host, const Effect& e) {
-  Row head;
-  head.kind = e.kind;
-  head.op = e.op;
-  return write_batch(host, head, e.receipts, [](Row& row, std::uint64_t receipt) {
-    row.position = static_cast<std::int64_t>(receipt);
-  });
-}
-
-bool write_store(Host& host, const Effect& e) {
-  Row head;
-  head.kind = e.kind;
-  head.op = e.op;
-  return write_batch(host, head, e.writes, [](Row& row, const StoreWrite& w) {
-    row.message = w.message;
-    row.digest = w.digest;
-    row.position = static_cast<std::int64_t>(w.key);
-    row.size = w.value.size;
-  });
-}
-
-/// Returns false when an anchor ended the process.
-bool write_effect(Host& host, const Effect& e) {
+Gate write_effect(Host& host, DriverState& state, const Effect& e) {
+  if (e.kind == Kind::begin) {
+    ++state.transaction;
+    state.in_transaction = true;
+  }
+  Row head = head_of(e.kind, Phase::invoke, e.op);
+  head.epoch = e.generation;
+  head.transaction = state.in_transaction && of_transaction(e.kind) ? state.transaction : 0;
   switch (e.kind) {
     case Kind::commit:
     case Kind::offsets_to_transaction:
@@ -158,36 +155,68 @@ bool write_effect(Host& host, const Effect& e) {
     case Kind::release:
     case Kind::seek:
     case Kind::pause:
-    case Kind::resume: return write_places(host, e.kind, Phase::invoke, e.op, e.generation, false, e.places);
+    case Kind::resume: return write_places(host, head, e.places);
     case Kind::ack:
     case Kind::nack:
     case Kind::progress:
-    case Kind::terminate: return write_receipts(host, e);
-    case Kind::store_write: return write_store(host, e);
+    case Kind::terminate:
+      return write_batch(host, head, e.receipts, [](Row& row, std::uint64_t receipt) {
+        row.position = static_cast<std::int64_t>(receipt);
+      });
+    case Kind::store_write:
+      return write_batch(host, head, e.writes, [](Row& row, const StoreWrite& w) {
+        row.message = w.message;
+        row.digest = w.digest;
+        row.position = static_cast<std::int64_t>(w.key);
+        row.size = w.value.size;
+      });
     default: break;
   }
-  Row& row = host.row(e.kind, e.kind == Kind::complete ? phase_of(e.outcome)
-                              : e.kind == Kind::handle ? Phase::ok
-                                                       : Phase::invoke);
+  const Phase phase = e.kind == Kind::complete ? phase_of(e.outcome)
+                      : e.kind == Kind::handle ? Phase::ok
+                                               : Phase::invoke;
+  Row& row = host.row(e.kind, phase);
   fill(row, e.message);
   row.op = e.op;
+  row.transaction = head.transaction;
   if (e.kind == Kind::fetch) row.aux = e.max;
-  return !host.anchored(row);
+  return host.anchored(row);
+}
+
+bool settles(const Effect& e) { return e.kind != Kind::handle && e.kind != Kind::complete; }
+
+Gate run_effects(Host& host, DriverState& state, std::span<const Effect> effects) {
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    const Gate gate = write_effect(host, state, effects[i]);
+    if (gate == Gate::hold) host.defer(effects.subspan(i));
+    if (gate != Gate::go) return gate;
+    if (settles(effects[i])) host.carry_out(effects[i]);
+  }
+  return Gate::go;
 }
 
 }  // namespace
 
-bool drive(Module& module, Host& host, Effects& effects, OpId& next_op, const Now& now, const Event& event) {
+Gate drive(Module& module, Host& host, Effects& effects, DriverState& state, const Now& now, const Event& event) {
   host.record(now, event);
-  if (!write_event(host, event)) return false;
-  effects.begin(next_op);
+  const Gate gate = write_event(host, state, event);
+  if (gate == Gate::hold) host.defer(event);
+  if (gate != Gate::go) return gate;
+  return drive_deferred(module, host, effects, state, now, event);
+}
+
+Gate drive_deferred(Module& module, Host& host, Effects& effects, DriverState& state, const Now& now,
+                    const Event& event) {
+  effects.begin(state.next_op);
   module.handle(now, event, effects);
-  next_op = effects.next_op();
-  for (const Effect& effect : effects.list()) {
-    if (!write_effect(host, effect)) return false;
-    if (effect.kind != Kind::handle && effect.kind != Kind::complete) host.carry_out(effect);
-  }
-  return true;
+  state.next_op = effects.next_op();
+  return run_effects(host, state, effects.list());
+}
+
+Gate carry_out_deferred(Host& host, DriverState& state, std::span<const Effect> effects) {
+  if (effects.empty()) return Gate::go;
+  if (settles(effects.front())) host.carry_out(effects.front());
+  return run_effects(host, state, effects.subspan(1));
 }
 
 }  // namespace mqlab
