@@ -1,0 +1,290 @@
+// What simulated Kafka clients and brokers say to each other: Kafka's requests with the fields that change behaviour.
+// A request or answer is one arena object; the receiver gives it back with Arena::recycle once it has read it
+// (arrays inside are Vec and must be destroyed: use destroy()).
+#pragma once
+#include <cstdint>
+
+#include "core/base/arena.h"
+#include "core/base/ids.h"
+#include "core/base/time.h"
+#include "core/faults/anchor.h"
+#include "sim/component.h"
+
+namespace mqlab::sim::kafka {
+
+/// Kafka's own error codes (org.apache.kafka.common.protocol.Errors).
+enum class Error : std::int16_t {
+  none = 0,
+  offset_out_of_range = 1,
+  unknown_topic_or_partition = 3,
+  leader_not_available = 5,
+  not_leader_or_follower = 6,
+  request_timed_out = 7,
+  message_too_large = 10,
+  coordinator_load_in_progress = 14,
+  coordinator_not_available = 15,
+  not_coordinator = 16,
+  not_enough_replicas = 19,
+  not_enough_replicas_after_append = 20,
+  illegal_generation = 22,
+  unknown_member_id = 25,
+  invalid_session_timeout = 26,
+  rebalance_in_progress = 27,
+  out_of_order_sequence = 45,
+  duplicate_sequence = 46,
+  invalid_producer_epoch = 47,
+  invalid_txn_state = 48,
+  invalid_producer_id_mapping = 49,
+  invalid_transaction_timeout = 50,
+  concurrent_transactions = 51,
+  fenced_leader_epoch = 74,
+  unknown_leader_epoch = 76,
+  unstable_offset_commit = 88,
+  producer_fenced = 90,
+  transaction_abortable = 120,
+  disconnected = -2,   ///< not on the wire: the client's own word for a closed connection
+  timed_out_local = -3 ///< not on the wire: the client gave the request up (request or socket timeout)
+};
+
+/// One record as a producer gave it.
+struct Record {
+  MessageId id = 0;
+  MessageId cause = 0;
+  std::uint32_t key = 0;
+  std::uint32_t size = 0;  ///< declared bytes of the value
+  std::uint64_t digest = 0;
+  Instant timestamp = {};
+  const std::byte* payload = nullptr;  ///< in the arena, owned by the batch
+  std::uint32_t payload_size = 0;
+};
+
+enum class Control : std::uint8_t { none, commit, abort };
+
+/// A record batch. Shared by the producer that may resend it, the leader's log and the followers' logs: counted,
+/// given back when the last of them drops it. Offsets are the log's own (see LogEntry on the broker's side).
+struct Batch {
+  std::uint32_t references = 1;
+  std::uint32_t count = 0;       ///< records; 1 for a control batch, which has no records
+  std::uint32_t bytes = 0;       ///< encoded size: 61 + per record (see record_bytes)
+  std::int64_t producer = -1;    ///< producer id; −1 = not idempotent
+  std::int16_t epoch = -1;
+  std::int32_t first_sequence = -1;
+  bool transactional = false;
+  Control control = Control::none;
+  Record* records = nullptr;     ///< `count` of them, in the arena
+};
+
+/// Base of every request. `correlation` is the client's; answers echo it.
+struct Request {
+  RequestKind kind = RequestKind::none;
+  ProcessId from = no_process;
+  std::uint32_t correlation = 0;
+  Component* reply_to = nullptr;    ///< answers go here as SimEvent{kind = answer_event, a = Answer*}
+  bool answer_lost = false;         ///< a fault: carry it out, send nothing back
+};
+inline constexpr std::uint16_t request_event = 1;  ///< at a broker node: a = Request*
+inline constexpr std::uint16_t answer_event = 1;   ///< at a client: a = Answer*
+
+struct Answer {
+  RequestKind kind = RequestKind::none;
+  ProcessId from = no_process;
+  std::uint32_t correlation = 0;
+  Error error = Error::none;
+};
+
+struct ProducePart {
+  PlaceId place = no_place;
+  Batch* batch = nullptr;
+};
+struct ProduceRequest : Request {
+  explicit ProduceRequest(Arena& a) : parts(a) {}
+  std::int8_t acks = -1;             ///< −1 all, 0, 1
+  Duration timeout = Duration::seconds(30);
+  std::uint32_t transactional_id = 0;///< number of the transactional id; 0 = none
+  Vec<ProducePart> parts;            ///< at most one batch a partition
+};
+struct ProducedPart {
+  PlaceId place = no_place;
+  Error error = Error::none;
+  std::int64_t base_offset = -1;
+  bool duplicate = false;            ///< recognised by sequence; base_offset is the first append's
+};
+struct ProduceAnswer : Answer {
+  explicit ProduceAnswer(Arena& a) : parts(a) {}
+  Vec<ProducedPart> parts;
+};
+
+struct FetchPart {
+  PlaceId place = no_place;
+  std::int64_t offset = 0;
+  std::uint32_t max_bytes = 0;
+};
+struct FetchRequest : Request {
+  explicit FetchRequest(Arena& a) : parts(a) {}
+  bool read_committed = false;
+  std::uint32_t min_bytes = 1;
+  std::uint32_t max_bytes = 50u << 20;
+  Duration max_wait = {};            ///< the broker parks it so long; parked fetches cost no events
+  Vec<FetchPart> parts;
+};
+/// Records of one batch within a fetch answer: [first, first + count) of batch->records.
+struct FetchedRecords {
+  Batch* batch = nullptr;            ///< referenced (counted) for the answer's life
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::int64_t offset = 0;           ///< of the first of them
+};
+struct FetchedPart {
+  PlaceId place = no_place;
+  Error error = Error::none;
+  std::int64_t next_offset = 0;      ///< where to read on; passes markers and, if read_committed, aborted records
+  std::int64_t high_watermark = -1;
+  std::int64_t last_stable = -1;
+  std::int64_t log_start = 0;
+  std::uint32_t first_run = 0;       ///< index into FetchAnswer::runs
+  std::uint32_t runs = 0;
+};
+struct FetchAnswer : Answer {
+  explicit FetchAnswer(Arena& a) : parts(a), runs(a) {}
+  Vec<FetchedPart> parts;
+  Vec<FetchedRecords> runs;
+};
+
+struct ListOffsetsRequest : Request {
+  PlaceId place = no_place;
+  bool latest = false;               ///< else earliest
+  bool read_committed = false;
+};
+struct ListOffsetsAnswer : Answer {
+  PlaceId place = no_place;
+  std::int64_t offset = -1;
+};
+
+/// Classic group protocol. Groups and members go by number (resolved at setup; members by the coordinator).
+struct JoinGroupRequest : Request {
+  explicit JoinGroupRequest(Arena& a) : owned(a), topics(a) {}
+  std::uint32_t group = 0;
+  std::uint32_t member = 0;          ///< 0 = new
+  std::uint32_t static_instance = 0; ///< group.instance.id's number; 0 = dynamic
+  Duration session_timeout = {};
+  Duration rebalance_timeout = {};   ///< max.poll.interval.ms
+  bool cooperative = false;
+  Vec<PlaceId> owned;                ///< cooperative: partitions still held
+  Vec<TopicId> topics;
+};
+struct JoinGroupAnswer : Answer {
+  std::uint32_t member = 0;
+  std::uint32_t generation = 0;
+};
+/// The assignor runs on the coordinator's side (range or cooperative-sticky, as the leader's client would).
+struct SyncGroupRequest : Request {
+  std::uint32_t group = 0;
+  std::uint32_t member = 0;
+  std::uint32_t generation = 0;
+};
+struct SyncGroupAnswer : Answer {
+  explicit SyncGroupAnswer(Arena& a) : places(a) {}
+  std::uint32_t generation = 0;
+  Vec<PlaceId> places;
+};
+struct HeartbeatRequest : Request {  ///< sent only when its answer could matter; idle beats are computed
+  std::uint32_t group = 0;
+  std::uint32_t member = 0;
+  std::uint32_t generation = 0;
+};
+struct LeaveGroupRequest : Request {
+  std::uint32_t group = 0;
+  std::uint32_t member = 0;
+};
+/// From the coordinator to a member, without request: the answer that the member's next heartbeat would bring
+/// (rebalance in progress, unknown member). Sent at the instant that heartbeat would have been answered.
+inline constexpr std::uint16_t heartbeat_event = 2;  ///< at a client: x = Error, y = generation, a = member
+
+struct CommittedOffset {
+  PlaceId place = no_place;
+  std::int64_t offset = -1;
+};
+struct OffsetCommitRequest : Request {
+  explicit OffsetCommitRequest(Arena& a) : offsets(a) {}
+  std::uint32_t group = 0;
+  std::uint32_t member = 0;
+  std::uint32_t generation = 0;
+  Vec<CommittedOffset> offsets;
+};
+struct OffsetFetchRequest : Request {
+  explicit OffsetFetchRequest(Arena& a) : places(a) {}
+  std::uint32_t group = 0;
+  bool require_stable = false;       ///< librdkafka: only when isolation.level=read_committed; Java: always
+  Vec<PlaceId> places;
+};
+struct OffsetFetchAnswer : Answer {
+  explicit OffsetFetchAnswer(Arena& a) : offsets(a) {}
+  Vec<CommittedOffset> offsets;      ///< −1 = none
+};
+
+struct FindCoordinatorRequest : Request {
+  bool transaction = false;
+  std::uint32_t key = 0;             ///< group or transactional id number
+};
+struct FindCoordinatorAnswer : Answer {
+  ProcessId node = no_process;
+};
+/// Which node leads each place, and which one coordinates what, as one broker knows it.
+struct MetadataRequest : Request {};
+struct MetadataAnswer : Answer {
+  explicit MetadataAnswer(Arena& a) : leaders(a), epochs(a) {}
+  Vec<ProcessId> leaders;            ///< by place; no_process = none
+  Vec<std::uint32_t> epochs;
+};
+
+// Transactions, first protocol (what librdkafka speaks).
+struct InitProducerIdRequest : Request {
+  std::uint32_t transactional_id = 0;///< 0 = idempotent only
+  Duration timeout = {};
+};
+struct InitProducerIdAnswer : Answer {
+  std::int64_t producer = -1;
+  std::int16_t epoch = -1;
+};
+struct AddPartitionsToTxnRequest : Request {
+  explicit AddPartitionsToTxnRequest(Arena& a) : places(a) {}
+  std::uint32_t transactional_id = 0;
+  std::int64_t producer = -1;
+  std::int16_t epoch = -1;
+  Vec<PlaceId> places;
+};
+struct AddOffsetsToTxnRequest : Request {
+  std::uint32_t transactional_id = 0;
+  std::int64_t producer = -1;
+  std::int16_t epoch = -1;
+  std::uint32_t group = 0;
+};
+struct TxnOffsetCommitRequest : Request {
+  explicit TxnOffsetCommitRequest(Arena& a) : offsets(a) {}
+  std::uint32_t transactional_id = 0;
+  std::int64_t producer = -1;
+  std::int16_t epoch = -1;
+  std::uint32_t group = 0;
+  std::uint32_t member = 0;
+  std::uint32_t generation = 0;
+  Vec<CommittedOffset> offsets;
+};
+struct EndTxnRequest : Request {
+  std::uint32_t transactional_id = 0;
+  std::int64_t producer = -1;
+  std::int16_t epoch = -1;
+  bool commit = true;
+};
+
+/// Destroys and gives back any of the above.
+template <class T>
+void destroy(Arena& arena, T* object) {
+  object->~T();
+  arena.recycle(object);
+}
+
+/// Encoded bytes of one record in a batch: lengths, key ("k<number>"), value and lab header.
+/// Source of the overheads: kafka DefaultRecord (21 at most, varints in fact), DefaultRecordBatch (61).
+inline constexpr std::uint32_t batch_overhead_bytes = 61;
+
+}  // namespace mqlab::sim::kafka

@@ -1,0 +1,29 @@
+// A scenario made ready to be simulated: names resolved, settings read, modules planned. Immutable; shared by runs.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/modules/registry.h"
+#include "core/scenario/scenario.h"
+#include "core/scenario/topology.h"
+#include "core/workload/distribution.h"
+#include "sim/cluster.h"
+
+namespace mqlab::sim {
+
+struct Setup {
+  /// Throws ScenarioError for what cannot be simulated or contradicts itself.
+  explicit Setup(Scenario scenario);
+
+  Scenario scenario;
+  Topology topology;
+  std::vector<std::unique_ptr<ModulePlan>> modules;  ///< by process; none for brokers, auditor, lab
+  std::vector<Ports> ports;                          ///< by process
+  std::vector<Capabilities> capabilities;            ///< by process
+  std::vector<std::unique_ptr<ClusterPlan>> clusters;///< by broker
+  Sampler latency;
+  Duration settle = {};
+  bool snapshots = true;                             ///< every module's state can be restored by memcpy
+};
+
+}  // namespace mqlab::sim

@@ -1,0 +1,161 @@
+// The simulated world: one arena, one queue, one history. Single-threaded; any number of worlds per process.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/arena.h"
+#include "core/base/draw.h"
+#include "core/base/ring.h"
+#include "core/faults/anchor.h"
+#include "core/faults/schedule.h"
+#include "core/history/history.h"
+#include "core/seam/driver.h"
+#include "sim/cluster.h"
+#include "sim/component.h"
+#include "sim/network.h"
+#include "sim/queue.h"
+#include "sim/setup.h"
+
+namespace mqlab::sim {
+
+/// What a client is told when it puts a request on the wire.
+struct RequestFault {
+  Duration delay = {};         ///< hold the request back so long
+  bool answer_lost = false;    ///< it is carried out, but its answer never arrives
+};
+
+class World {
+ public:
+  /// `setup` must outlive the world.
+  World(const Setup& setup, std::size_t arena_bytes = limits::arena_reserve_bytes);
+
+  // ---- for whoever runs the world ----
+  /// A fresh world at time zero. `faults` must outlive the run.
+  void begin(const Schedule& schedule, std::span<const Fault> faults);
+  /// Processes one event with all that follows at once. False when the run is over.
+  bool step();
+  /// step() to the end.
+  void run() {
+    while (step()) {
+    }
+  }
+  /// Replaces the armed faults; used after restore() to branch off.
+  void arm(std::span<const Fault> faults);
+  std::uint32_t faults_fired() const { return state_->matcher.armed(); }
+  History& history() { return history_; }
+  const History& history() const { return history_; }
+  std::uint64_t steps() const { return state_->steps; }
+
+  struct Snapshot {
+    std::vector<std::byte> image;
+    std::size_t rows = 0;
+  };
+  /// Between two steps.
+  void save(Snapshot& into) const;
+  void restore(const Snapshot& snapshot);
+
+  // ---- for components ----
+  const Setup& setup() const { return setup_; }
+  Arena& arena() { return arena_; }
+  Network& network() { return *state_->network; }
+  Instant now() const { return state_->now; }
+  Instant wall() const { return state_->now; }
+  void add(Component& component, ProcessId owner);
+  void schedule(Instant at, Component& target, std::uint16_t kind, std::uint64_t a = 0, std::uint32_t x = 0,
+                std::uint32_t y = 0) {
+    state_->queue.push(make(at, target, kind, a, x, y));
+  }
+  void after(Duration delay, Component& target, std::uint16_t kind, std::uint64_t a = 0, std::uint32_t x = 0,
+             std::uint32_t y = 0) {
+    schedule(now() + delay, target, kind, a, x, y);
+  }
+  /// At this instant, after the event being processed and before any other.
+  void soon(Component& target, std::uint16_t kind, std::uint64_t a = 0, std::uint32_t x = 0, std::uint32_t y = 0) {
+    state_->soon.push_back(make(now(), target, kind, a, x, y));
+  }
+  SimEvent make(Instant at, const Component& target, std::uint16_t kind, std::uint64_t a, std::uint32_t x,
+                std::uint32_t y) {
+    return {at, state_->sequence++, state_->lives[target.owner].life, target.id, kind, a, x, y};
+  }
+  std::uint64_t draw(Purpose purpose, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
+    return mqlab::draw(state_->seed, purpose, a, b, c);
+  }
+  bool zero_jitter() const { return state_->zero_jitter; }
+
+  bool alive(ProcessId p) const { return state_->lives[p].alive; }
+  bool paused(ProcessId p) const { return state_->lives[p].paused > 0; }
+  /// Running: neither dead nor paused.
+  bool running(ProcessId p) const { return alive(p) && !paused(p); }
+  Process& process(ProcessId p) { return *state_->processes[p]; }  ///< not for broker nodes
+  Cluster& cluster(std::uint32_t broker) { return *state_->clusters[broker]; }
+
+  Row& row(ProcessId process, Kind kind, Phase phase);
+  /// Tests the armed faults against a row of an application or client and carries a match out.
+  Gate anchored(const Row& row);
+  /// A client puts a request on the wire: writes the request row and says what a fault does to it. A process that
+  /// is to die at this point dies once the current event is through, its request being sent.
+  RequestFault request(Process& process, RequestKind kind);
+
+  // ---- faults (sim/world_faults.cc) ----
+  void kill(ProcessId p, bool power_loss);
+  void start(ProcessId p);
+  void pause(ProcessId p);
+  void resume(ProcessId p);
+  const Schedule& schedule_in_force() const { return *schedule_; }
+
+ private:
+  struct Life {
+    std::uint32_t life = 0;  ///< rises at death and at birth; events scheduled under another value are void
+    bool alive = true;
+    std::uint8_t paused = 0; ///< how many pauses hold it
+    Incarnation incarnation = 0;
+    std::size_t first_row = 0;  ///< of this incarnation
+  };
+  struct State {
+    State(Arena& arena) : queue(arena), soon(arena), components(arena), lives(arena), processes(arena), clusters(arena), stash(arena) {}
+    std::uint64_t seed = 0;
+    bool zero_jitter = false;
+    bool over = false;
+    Instant now = {};
+    Instant last_activity = {};
+    std::uint64_t sequence = 0;
+    std::uint64_t steps = 0;
+    std::uint32_t active_faults = 0;
+    std::uint32_t busy_workloads = 0;
+    Queue queue;
+    Ring<SimEvent> soon;
+    Vec<Component*> components;
+    Vec<Life> lives;
+    Vec<Process*> processes;
+    Vec<Cluster*> clusters;
+    Ring<SimEvent> stash;  ///< due while their process was paused, in order
+    Network* network = nullptr;
+    Component* heals = nullptr;
+    Matcher matcher;
+    RequestFault request_fault = {};
+  };
+  friend class Process;
+  friend class Heals;
+
+  void dispatch(const SimEvent& event);
+  void drain_soon();
+  bool at_rest() const;
+  void finish();
+  Gate inject(const Fault& fault, ProcessId process);
+  void heal(std::uint32_t fault, ProcessId target);
+  void tell(ProcessId process, LifeChange change);
+  void arm_timed();
+  void close_open_ops(ProcessId p);
+
+  const Setup& setup_;
+  Arena arena_;
+  History history_;
+  Effects effects_;          // scratch, empty between steps
+  State* state_ = nullptr;   // in the arena
+  const Schedule* schedule_ = nullptr;
+  std::span<const Fault> faults_;
+};
+
+}  // namespace mqlab::sim
