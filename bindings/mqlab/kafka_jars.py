@@ -104,11 +104,16 @@ def _run_maven(maven: str, version: str, pom: Path, target: Path) -> None:
         raise RuntimeError(f"Maven could not fetch Kafka {version}: {last[0]}")
 
 
-def main() -> int:
-    for version in sys.argv[1:] or _settings()["releases"]:
+def main(arguments: list[str]) -> int:
+    """Fetches the releases named (all by default); with --have only tells whether they are there."""
+    only_ask = "--have" in arguments
+    versions = [a for a in arguments if a != "--have"] or list(_settings()["releases"])
+    if only_ask:
+        return 0 if all(jars(version) for version in versions) else 1
+    for version in versions:
         print(f"Kafka {version}: {fetch(version)}", file=sys.stderr)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
