@@ -5,11 +5,11 @@
 #include "core/seam/driver.h"
 #include "sim/cluster.h"
 #include "sim/component.h"
+#include "sim/requests.h"
 
 namespace mqlab::sim {
 
 class World;
-class Store;
 
 class Process final : public Component, public Host {
  public:
@@ -23,12 +23,15 @@ class Process final : public Component, public Host {
   /// Hands an event to the module, at this instant but after the event being processed. Everything the event
   /// points to is copied.
   void post(const Event& event);
+  /// The same for one settlement, after a delay.
+  void post_later(const Settlement& settlement, Duration delay);
 
   // ---- for the world ----
   void born();   ///< a fresh incarnation: module, clients, then `start`
   void died();   ///< drops what waits; its memory is given up
   void resumed();
-  bool invoking() const { return next_arrival_ != Instant::never(); }
+  void stop();      ///< SIGTERM: the module's `stop`, then a clean shutdown of the clients
+  void die_soon();  ///< ends like a kill once the event being processed is through
 
   // Host
   Row& row(Kind kind, Phase phase) override;
@@ -40,30 +43,28 @@ class Process final : public Component, public Host {
   void on(const SimEvent& event) override;
 
  private:
-  // (implementation: sim/process.cc)
-  enum : std::uint16_t { posted, wake, arrival, die, graceful };
-  struct Deferred;
+  enum : std::uint16_t { posted, later, wake, arrival, die, graceful };
   void deliver(const Event& event);
   void settle_gate(Gate gate);
   void reschedule();
+  void next_arrival();
   void arrive();
   Event* copy(const Event& event);
   void recycle(Event* event);
-  Client* client_of(TopicId topic);
 
   World& world_;
   ProcessId self_;
   Module* module_ = nullptr;
-  Vec<Client*> clients_;  ///< by broker
-  Store* store_ = nullptr;
+  Vec<Client*> clients_;  ///< by broker; nullptr where no port leads
   DriverState driver_;
   Ring<Event*> inbox_;
+  bool stopping_ = false;
   Instant wake_at_ = Instant::never();
   std::uint32_t wake_generation_ = 0;
   Event* deferred_event_ = nullptr;
   Vec<Effect> deferred_effects_;
-  MessageId next_message_ = 0;
-  Instant next_arrival_ = Instant::never();
+  Requests workload_;   ///< what the workload asks of this process; empty for others
+  bool busy_ = false;   ///< requests are still to come
 };
 
 }  // namespace mqlab::sim

@@ -7,6 +7,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/draw.h"
+#include "core/base/limits.h"
 #include "core/base/ring.h"
 #include "core/faults/anchor.h"
 #include "core/faults/schedule.h"
@@ -19,6 +20,8 @@
 #include "sim/setup.h"
 
 namespace mqlab::sim {
+
+class Store;
 
 /// What a client is told when it puts a request on the wire.
 struct RequestFault {
@@ -75,6 +78,7 @@ class World {
   void soon(Component& target, std::uint16_t kind, std::uint64_t a = 0, std::uint32_t x = 0, std::uint32_t y = 0) {
     state_->soon.push_back(make(now(), target, kind, a, x, y));
   }
+  void push(const SimEvent& event) { state_->queue.push(event); }
   SimEvent make(Instant at, const Component& target, std::uint16_t kind, std::uint64_t a, std::uint32_t x,
                 std::uint32_t y) {
     return {at, state_->sequence++, state_->lives[target.owner].life, target.id, kind, a, x, y};
@@ -90,6 +94,8 @@ class World {
   bool running(ProcessId p) const { return alive(p) && !paused(p); }
   Process& process(ProcessId p) { return *state_->processes[p]; }  ///< not for broker nodes
   Cluster& cluster(std::uint32_t broker) { return *state_->clusters[broker]; }
+  Store* store(TopicId topic) { return topic == no_topic ? nullptr : state_->stores[topic]; }
+  Incarnation incarnation(ProcessId p) const { return state_->lives[p].incarnation; }
 
   Row& row(ProcessId process, Kind kind, Phase phase);
   /// Tests the armed faults against a row of an application or client and carries a match out.
@@ -114,7 +120,7 @@ class World {
     std::size_t first_row = 0;  ///< of this incarnation
   };
   struct State {
-    State(Arena& arena) : queue(arena), soon(arena), components(arena), lives(arena), processes(arena), clusters(arena), stash(arena) {}
+    State(Arena& arena) : queue(arena), soon(arena), components(arena), lives(arena), processes(arena), clusters(arena), stores(arena), stash(arena) {}
     std::uint64_t seed = 0;
     bool zero_jitter = false;
     bool over = false;
@@ -130,6 +136,7 @@ class World {
     Vec<Life> lives;
     Vec<Process*> processes;
     Vec<Cluster*> clusters;
+    Vec<Store*> stores;  ///< by topic; nullptr for what is no store
     Ring<SimEvent> stash;  ///< due while their process was paused, in order
     Network* network = nullptr;
     Component* heals = nullptr;
@@ -144,6 +151,8 @@ class World {
   bool at_rest() const;
   void finish();
   Gate inject(const Fault& fault, ProcessId process);
+  Gate strike(const Fault& fault, ProcessId target, ProcessId current);
+  void set_cut(const Fault& fault, ProcessId target, bool cut);
   void heal(std::uint32_t fault, ProcessId target);
   void tell(ProcessId process, LifeChange change);
   void arm_timed();
