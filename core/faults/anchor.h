@@ -22,7 +22,7 @@ namespace mqlab {
 enum class RequestKind : std::uint16_t {
   none, produce, fetch, join_group, sync_group, heartbeat, leave_group, offset_commit, offset_fetch,
   find_coordinator, init_producer_id, add_partitions_to_txn, add_offsets_to_txn, end_txn, txn_offset_commit,
-  publish, pull, ack, count_
+  publish, pull, ack, metadata, list_offsets, count_
 };
 std::string_view name_of(RequestKind kind);
 

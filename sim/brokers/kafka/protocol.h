@@ -71,8 +71,23 @@ struct Batch {
   std::int32_t first_sequence = -1;
   bool transactional = false;
   Control control = Control::none;
+  bool payloads = false;         ///< some record has a payload to give back
+  std::uint32_t capacity = 0;    ///< room in `records`; ≥ count
   Record* records = nullptr;     ///< `count` of them, in the arena
 };
+
+/// Drops one reference; the last one gives records and payloads back.
+inline void release(Arena& arena, Batch* batch) {
+  if (--batch->references > 0) return;
+  if (batch->payloads) {
+    for (std::uint32_t i = 0; i < batch->count; ++i) {
+      const Record& r = batch->records[i];
+      if (r.payload_size > 0) arena.deallocate(const_cast<std::byte*>(r.payload), r.payload_size);
+    }
+  }
+  if (batch->capacity > 0) arena.deallocate(batch->records, batch->capacity * sizeof(Record));
+  arena.recycle(batch);
+}
 
 /// Base of every request. `correlation` is the client's; answers echo it.
 struct Request {
@@ -119,6 +134,8 @@ struct FetchPart {
   std::int64_t offset = 0;
   std::uint32_t max_bytes = 0;
 };
+/// One fetch a client and node: a new one replaces what that node still parks for `reply_to` (whose answer, if it is on
+/// its way already, the client ignores by its correlation).
 struct FetchRequest : Request {
   explicit FetchRequest(Arena& a) : parts(a) {}
   bool read_committed = false;
@@ -283,8 +300,27 @@ void destroy(Arena& arena, T* object) {
   arena.recycle(object);
 }
 
-/// Encoded bytes of one record in a batch: lengths, key ("k<number>"), value and lab header.
 /// Source of the overheads: kafka DefaultRecord (21 at most, varints in fact), DefaultRecordBatch (61).
 inline constexpr std::uint32_t batch_overhead_bytes = 61;
+
+/// Bytes of a zigzag varint of n ≥ 0 (kafka ByteUtils.sizeOfVarint).
+constexpr std::uint32_t varint_bytes(std::uint64_t n) {
+  std::uint32_t bytes = 1;
+  for (n <<= 1; n >= 0x80; n >>= 7) ++bytes;
+  return bytes;
+}
+/// Key, value and header count with their lengths; `key_bytes` < 0 = no key; the lab sends no record headers
+/// (kafka DefaultRecord.sizeOf).
+constexpr std::uint32_t record_body_bytes(std::int32_t key_bytes, std::uint32_t value_bytes) {
+  const std::uint32_t key = key_bytes < 0 ? 1 : varint_bytes(static_cast<std::uint32_t>(key_bytes)) + static_cast<std::uint32_t>(key_bytes);
+  return key + varint_bytes(value_bytes) + value_bytes + 1;
+}
+/// Encoded bytes of one record in a batch (kafka DefaultRecord.sizeInBytes): length, attributes, timestamp and offset
+/// relative to the batch's first, body.
+constexpr std::uint32_t record_bytes(std::int32_t key_bytes, std::uint32_t value_bytes, std::uint32_t offset_delta,
+                                     std::uint64_t timestamp_delta_ms) {
+  const std::uint32_t inner = 1 + varint_bytes(timestamp_delta_ms) + varint_bytes(offset_delta) + record_body_bytes(key_bytes, value_bytes);
+  return varint_bytes(inner) + inner;
+}
 
 }  // namespace mqlab::sim::kafka
