@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include "core/base/wide.h"
+
 namespace mqlab {
 
 /// What a draw decides. Part of the hash; append only, or every stored seed changes its meaning.
@@ -26,7 +28,7 @@ constexpr std::uint64_t draw(std::uint64_t seed, Purpose purpose, std::uint64_t 
 
 /// Uniform in [0, n) from 64 uniform bits; n ≥ 1. (Multiply-shift; the bias is below n / 2^64.)
 constexpr std::uint64_t below(std::uint64_t bits, std::uint64_t n) {
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits) * n) >> 64);
+  return static_cast<std::uint64_t>((static_cast<Uint128>(bits) * n) >> 64);
 }
 
 /// A stream of draws for one module: handed over at construction, part of its snapshot.

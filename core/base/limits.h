@@ -12,6 +12,7 @@ inline constexpr int scenario_depth = 16;                    ///< nesting of tab
 inline constexpr std::size_t scenario_list = 4096;           ///< topics, stages, faults … of one scenario
 inline constexpr std::uint32_t keys = 1'000'000;             ///< distinct keys of a workload; a table holds them
 inline constexpr std::uint32_t partitions_per_topic = 4096;
+inline constexpr std::uint32_t partitions = 100'000;          ///< of all topics together
 inline constexpr std::uint32_t nodes = 9;                    ///< broker nodes of one cluster
 inline constexpr std::uint32_t instances = 256;              ///< of one stage
 inline constexpr std::uint32_t processes = 4096;             ///< of one scenario; fits ProcessId
