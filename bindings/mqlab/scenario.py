@@ -1,0 +1,114 @@
+"""A scenario: what a user wrote, checked and completed. Values are immutable; a change makes a new one."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from mqlab import _core
+from mqlab.errors import ScenarioError
+
+MAX_BYTES = _core.SCENARIO_BYTES  # larger files are refused unread
+Override = tuple[str, str]        # PATH, VALUE as TOML text
+
+
+class Scenario:
+    """A checked scenario. Made by `mqlab.load`; equal when their complete TOML is equal."""
+
+    def __init__(self, text: str, file: str, overrides: Sequence[Override] = ()) -> None:
+        self._text, self._file, self._overrides = text, file, tuple(overrides)
+        self.core = _core.read_scenario(text, file, self._overrides)
+
+    @property
+    def file(self) -> str:
+        """The name used in messages: the path it was loaded from, or "<dict>"."""
+        return self._file
+
+    @property
+    def name(self) -> str:
+        return self.core.name
+
+    @property
+    def question(self) -> str:
+        return self.core.question
+
+    def with_(self, changes: Mapping[str, object]) -> Scenario:
+        """A copy with settings changed: `{"stages.embed.instances": 3}`.
+
+        Lists go by name; a property map swallows the rest of a path. Values are what TOML can say: bool, int,
+        float, str, list, dict. Raises ScenarioError for a path or value that does not fit.
+        """
+        more = tuple((path, toml_value(value)) for path, value in changes.items())
+        return Scenario(self._text, self._file, self._overrides + more)
+
+    def with_text(self, overrides: Sequence[Override]) -> Scenario:
+        """As `with_`, with values as TOML text; bare words are strings."""
+        return Scenario(self._text, self._file, self._overrides + tuple(overrides))
+
+    def to_toml(self) -> str:
+        """The complete scenario, defaults filled in."""
+        return self.core.to_toml()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The complete scenario as nested dicts and lists."""
+        return tomllib.loads(self.to_toml())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.to_toml() == other.to_toml()
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    def __repr__(self) -> str:
+        return f"<mqlab.Scenario {self.name!r} from {self.file}>"
+
+    def __reduce__(self) -> tuple[type[Scenario], tuple[str, str, tuple[Override, ...]]]:
+        return Scenario, (self._text, self._file, self._overrides)
+
+
+def load(source: str | PathLike[str] | Mapping[str, Any]) -> Scenario:
+    """Reads a scenario from a TOML file, or from a dict of the same shape.
+
+    Raises ScenarioError, which names file, line and key, for anything that is not a valid scenario.
+    """
+    if isinstance(source, Mapping):
+        return Scenario(_dict_as_toml(source), "<dict>")
+    path = Path(source)
+    file = str(source)
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise ScenarioError(file, 0, "", f"is {size:,} bytes; a scenario has at most {MAX_BYTES:,}")
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(file, 0, "", f"is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise ScenarioError(file, 0, "", f"cannot be read: {error.strerror}") from None
+    return Scenario(text, file)
+
+
+def _dict_as_toml(source: Mapping[str, Any]) -> str:
+    try:
+        return tomli_w.dumps(source)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScenarioError("<dict>", 0, "", f"cannot be written as TOML: {error}") from None
+
+
+def toml_value(value: object) -> str:
+    """One value on one line, as TOML writes it."""
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{toml_value(str(key))} = {toml_value(item)}" for key, item in value.items())
+        return "{ " + inside + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if hasattr(value, "item"):  # numpy's scalars
+        value = value.item()
+    try:
+        return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
+    except TypeError:
+        raise ScenarioError("<value>", 0, "", f"{value!r} is not a value TOML can hold") from None

@@ -1,0 +1,131 @@
+"""Verdicts: what was said of each claim, and on what grounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mqlab.counterexample import Counterexample
+
+SCHEMA = "mqlab.verdicts/1"
+HOLDS, VIOLATED, UNDECIDED = "holds", "violated", "undecided"
+EXIT_AS_EXPECTED, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNDECIDED, EXIT_ENVIRONMENT = range(5)
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """How often a story showed again on a real broker."""
+
+    times: int
+    of: int
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """One claim's verdict. `value`: seconds, or messages per second, where the claim has a number."""
+
+    claim: str
+    scope: str                       # "exactly_once of requests in vectors as billing"
+    verdict: str                     # holds | violated | undecided
+    explanation: str = ""
+    expected: str = HOLDS
+    observed: int = 0                # what was looked at, in the claim's own unit
+    population: int = 0
+    violations: int = 0
+    value: float | None = None
+    witness: tuple[int, ...] = ()    # indices of history rows that prove a violation
+    first_failing_schedule: int | None = None
+    story: tuple[str, ...] = ()
+    counterexample: Counterexample | None = None
+    reproduced: Reproduced | None = None
+    rests_on: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = ()
+
+    @property
+    def as_expected(self) -> bool:
+        return self.verdict == self.expected
+
+    def document(self) -> dict[str, Any]:
+        again = self.reproduced
+        return {
+            "claim": self.claim,
+            "scope": self.scope,
+            "verdict": self.verdict,
+            "expected": self.expected,
+            "observed": self.observed,
+            "population": self.population,
+            "violations": self.violations,
+            "value": self.value,
+            "first_failing_schedule": self.first_failing_schedule,
+            "explanation": self.explanation,
+            "story": list(self.story),
+            "counterexample": str(self.counterexample.path) if self.counterexample else None,
+            "reproduced": {"times": again.times, "of": again.of} if again else None,
+            "rests_on": list(self.rests_on),
+            "not_covered": list(self.not_covered),
+        }
+
+
+@dataclass(frozen=True)
+class Verdicts(Sequence[ClaimVerdict]):
+    """The verdicts of a run or a search, in the scenario's order. `[claim]` finds one by id or by scope."""
+
+    claims: tuple[ClaimVerdict, ...]
+    scenario: str                    # its name
+    world: str                       # sim | live
+    client: str                      # flavour, and version where one ran
+    seed: int
+    schedules: int = 1
+    schedules_per_second: float | None = None
+    searched: dict[str, Any] = field(default_factory=dict)
+    file: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.claims)
+
+    def __iter__(self) -> Iterator[ClaimVerdict]:
+        return iter(self.claims)
+
+    def __getitem__(self, key: Any) -> Any:
+        """By id ("order.key"), by scope where several claims share the id, or by number."""
+        if not isinstance(key, str):
+            return self.claims[key]
+        for verdict in self.claims:
+            if key in (verdict.claim, verdict.scope):
+                return verdict
+        raise KeyError(f"{key}; there is {', '.join(v.scope for v in self.claims) or 'no claim'}")
+
+    @property
+    def exit_code(self) -> int:
+        """0 all as expected · 1 a claim is violated, or holds where it was expected not to · 3 undecided."""
+        if any(v.verdict != UNDECIDED and not v.as_expected for v in self.claims):
+            return EXIT_VIOLATED
+        if any(v.verdict == UNDECIDED for v in self.claims):
+            return EXIT_UNDECIDED
+        return EXIT_AS_EXPECTED
+
+    def table(self) -> pd.DataFrame:
+        """One row a claim."""
+        import pandas as pd
+
+        columns = ["claim", "scope", "verdict", "observed", "violations", "value", "explanation"]
+        return pd.DataFrame([v.document() for v in self.claims], columns=columns)
+
+    def document(self) -> dict[str, Any]:
+        """The verdict document, schema mqlab.verdicts/1."""
+        return {
+            "schema": SCHEMA,
+            "scenario": self.scenario,
+            "world": self.world,
+            "client": self.client,
+            "seed": self.seed,
+            "schedules": self.schedules,
+            "schedules_per_second": self.schedules_per_second,
+            "searched": {"anchors": 0, "anchors_reached": 0, "shapes": 0} | self.searched,
+            "claims": [verdict.document() for verdict in self.claims],
+        }

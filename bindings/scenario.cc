@@ -1,0 +1,105 @@
+// Scenario, topology and their error.
+#include <pybind11/stl.h>
+
+#include "bindings/areas.h"
+#include "core/base/limits.h"
+#include "core/scenario/reader.h"
+#include "core/scenario/topology.h"
+
+namespace py = pybind11;
+
+namespace mqlab::bindings {
+namespace {
+
+std::string_view name_of(Role role) {
+  switch (role) {
+    case Role::broker: return "broker";
+    case Role::workload: return "workload";
+    case Role::stage: return "stage";
+    case Role::observer: return "observer";
+    case Role::auditor: return "auditor";
+    case Role::lab: return "lab";
+  }
+  return "";
+}
+
+/// A C++ ScenarioError becomes mqlab.errors.ScenarioError with its parts.
+void translate(std::exception_ptr pending) {
+  try {
+    if (pending) std::rethrow_exception(pending);
+  } catch (const ScenarioError& e) {
+    const py::object type = py::module_::import("mqlab.errors").attr("ScenarioError");
+    const py::object error = type(e.file, e.line, e.path, e.problem);
+    PyErr_SetObject(type.ptr(), error.ptr());
+  }
+}
+
+Scenario read(const std::string& toml, const std::string& file,
+              const std::vector<std::pair<std::string, std::string>>& overrides) {
+  std::vector<Override> changes;
+  for (const auto& [path, value] : overrides) changes.push_back({path, value});
+  const py::gil_scoped_release release;
+  return read_scenario(toml, file, changes);
+}
+
+void bind_topology(py::module_& m) {
+  py::class_<ProcessInfo>(m, "Process")
+      .def_readonly("name", &ProcessInfo::name)
+      .def_readonly("group", &ProcessInfo::group)
+      .def_property_readonly("role", [](const ProcessInfo& p) { return name_of(p.role); })
+      .def_readonly("index", &ProcessInfo::index)
+      .def_readonly("instance", &ProcessInfo::instance);
+  py::class_<PlaceInfo>(m, "Place")
+      .def_readonly("name", &PlaceInfo::name)
+      .def_readonly("topic", &PlaceInfo::topic)
+      .def_readonly("partition", &PlaceInfo::partition);
+  py::class_<Topology>(m, "Topology")
+      .def(py::init<const Scenario&>(), py::arg("scenario"))
+      .def_readonly("processes", &Topology::processes)
+      .def_readonly("places", &Topology::places)
+      .def_property_readonly("topics", [](const Topology& t) {
+        std::vector<std::string> names;
+        for (const TopicInfo& topic : t.topics) names.push_back(topic.name);
+        return names;
+      });
+}
+
+}  // namespace
+
+void bind_scenario(py::module_& m) {
+  py::register_local_exception_translator(&translate);
+  m.attr("SCENARIO_BYTES") = limits::scenario_bytes;
+  py::class_<BrokerSpec>(m, "BrokerSpec")
+      .def_readonly("name", &BrokerSpec::name)
+      .def_property_readonly("kind", [](const BrokerSpec& b) { return mqlab::name_of(b.kind); })
+      .def_readonly("version", &BrokerSpec::version)
+      .def_readonly("nodes", &BrokerSpec::nodes);
+  py::class_<ClaimSpec>(m, "ClaimSpec")
+      .def_readonly("id", &ClaimSpec::id)
+      .def_property_readonly("scope", &ClaimSpec::scope)
+      .def_readonly("expect_violated", &ClaimSpec::expect_violated)
+      .def_readonly("line", &ClaimSpec::line);
+  py::class_<StageSpec>(m, "StageSpec")
+      .def_readonly("name", &StageSpec::name)
+      .def_readonly("module", &StageSpec::module)
+      .def_readonly("inputs", &StageSpec::inputs)
+      .def_readonly("outputs", &StageSpec::outputs);
+  py::class_<ObserverSpec>(m, "ObserverSpec")
+      .def_readonly("name", &ObserverSpec::name)
+      .def_readonly("topic", &ObserverSpec::topic);
+  py::class_<Scenario>(m, "Scenario")
+      .def_readonly("file", &Scenario::file)
+      .def_readonly("name", &Scenario::name)
+      .def_readonly("question", &Scenario::question)
+      .def_property_readonly("flavour", [](const Scenario& s) { return mqlab::name_of(s.flavour); })
+      .def_readonly("brokers", &Scenario::brokers)
+      .def_readonly("stages", &Scenario::stages)
+      .def_readonly("observers", &Scenario::observers)
+      .def_readonly("claims", &Scenario::claims)
+      .def("to_toml", [](const Scenario& s) { return to_toml(s); });
+  m.def("read_scenario", &read, py::arg("toml"), py::arg("file"),
+        py::arg("overrides") = std::vector<std::pair<std::string, std::string>>());
+  bind_topology(m);
+}
+
+}  // namespace mqlab::bindings
