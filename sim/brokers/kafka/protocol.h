@@ -37,8 +37,10 @@ enum class Error : std::int16_t {
   invalid_producer_id_mapping = 49,
   invalid_transaction_timeout = 50,
   concurrent_transactions = 51,
+  transaction_coordinator_fenced = 52,
   fenced_leader_epoch = 74,
   unknown_leader_epoch = 76,
+  fenced_instance_id = 82,
   unstable_offset_commit = 88,
   producer_fenced = 90,
   transaction_abortable = 120,
@@ -100,6 +102,7 @@ struct Request {
 inline constexpr std::uint16_t request_event = 1;  ///< at a broker node: a = Request*
 inline constexpr std::uint16_t answer_event = 1;   ///< at a client: a = Answer*
 
+/// `error` is `disconnected` when the node refuses connections: its process runs but has not started up yet.
 struct Answer {
   RequestKind kind = RequestKind::none;
   ProcessId from = no_process;
@@ -109,11 +112,11 @@ struct Answer {
 
 struct ProducePart {
   PlaceId place = no_place;
-  Batch* batch = nullptr;
+  Batch* batch = nullptr;            ///< referenced (counted) for the request's life; the broker drops that one
 };
 struct ProduceRequest : Request {
   explicit ProduceRequest(Arena& a) : parts(a) {}
-  std::int8_t acks = -1;             ///< −1 all, 0, 1
+  std::int8_t acks = -1;             ///< −1 all, 0 (no answer is sent), 1
   Duration timeout = Duration::seconds(30);
   std::uint32_t transactional_id = 0;///< number of the transactional id; 0 = none
   Vec<ProducePart> parts;            ///< at most one batch a partition
@@ -185,6 +188,7 @@ struct JoinGroupRequest : Request {
   std::uint32_t static_instance = 0; ///< group.instance.id's number; 0 = dynamic
   Duration session_timeout = {};
   Duration rebalance_timeout = {};   ///< max.poll.interval.ms
+  Duration heartbeat_interval = Duration::seconds(3);  ///< beats are computed from the member's latest join or sync
   bool cooperative = false;
   Vec<PlaceId> owned;                ///< cooperative: partitions still held
   Vec<TopicId> topics;
@@ -214,7 +218,8 @@ struct LeaveGroupRequest : Request {
   std::uint32_t member = 0;
 };
 /// From the coordinator to a member, without request: the answer that the member's next heartbeat would bring
-/// (rebalance in progress, unknown member). Sent at the instant that heartbeat would have been answered.
+/// (rebalance in progress, unknown member, not coordinator). Sent at the instant that heartbeat would have been
+/// answered. A coordinator that dies tells nothing: the client learns of it by Component::life_changed.
 inline constexpr std::uint16_t heartbeat_event = 2;  ///< at a client: x = Error, y = generation, a = member
 
 struct CommittedOffset {
