@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "core/base/ring.h"
+#include "core/modules/registry.h"
 #include "core/seam/driver.h"
 #include "sim/cluster.h"
 #include "sim/component.h"

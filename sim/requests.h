@@ -13,7 +13,7 @@ class Requests {
  public:
   Requests() = default;
   /// Every `stride`-th request of the generator, from `first` on. `generator` must outlive this.
-  Requests(const Generator* generator, std::uint64_t seed, std::uint64_t count, std::uint32_t first, std::uint32_t stride);
+  Requests(const Generator* generator, std::uint64_t seed, std::uint32_t first, std::uint32_t stride);
 
   bool active() const { return index_ < count_; }
   /// On the run's clock. Workloads begin limits::workload_start into the run, when consumers are in their groups.
@@ -23,12 +23,13 @@ class Requests {
   void advance();
 
  private:
+  void step();
   void load();
 
   const Generator* generator_ = nullptr;
   std::uint64_t seed_ = 0;
   std::uint64_t index_ = 0, count_ = 0;
-  std::uint32_t stride_ = 1;
+  std::uint32_t first_ = 0, stride_ = 1;
   Arrival current_ = {};
 };
 

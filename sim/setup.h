@@ -7,7 +7,9 @@
 #include "core/scenario/scenario.h"
 #include "core/scenario/topology.h"
 #include "core/workload/distribution.h"
+#include "core/workload/generator.h"
 #include "sim/cluster.h"
+#include "sim/requests.h"
 
 namespace mqlab::sim {
 
@@ -15,12 +17,16 @@ struct Setup {
   /// Throws ScenarioError for what cannot be simulated or contradicts itself.
   explicit Setup(Scenario scenario);
 
+  /// The requests of a producer process; none for others.
+  Requests workload_of(ProcessId process, std::uint64_t seed) const;
+
   Scenario scenario;
   Topology topology;
   std::vector<std::unique_ptr<ModulePlan>> modules;  ///< by process; none for brokers, auditor, lab
   std::vector<Ports> ports;                          ///< by process
   std::vector<Capabilities> capabilities;            ///< by process
   std::vector<std::unique_ptr<ClusterPlan>> clusters;///< by broker
+  std::vector<Generator> generators;                 ///< by workload
   Sampler latency;
   Duration settle = {};
   bool snapshots = true;                             ///< every module's state can be restored by memcpy

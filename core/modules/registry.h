@@ -30,6 +30,7 @@ struct ModuleContext {
   std::uint32_t instance = 0;
   Incarnation incarnation = 0;
   Capabilities capabilities;
+  std::uint64_t seed = 0;     ///< of the run; for draws that all processes must share
   RandomStream random;  ///< keyed by seed, process and incarnation
 };
 
@@ -63,6 +64,9 @@ std::span<const ModuleInfo> all_modules();
 
 /// The module of a process; throws ScenarioError for an unknown module or setting.
 std::unique_ptr<ModulePlan> plan_module(const Scenario& scenario, const Topology& topology, ProcessId process);
+
+/// Hands the modules' names and settings to the scenario reader; call once at start-up.
+void publish_module_catalog();
 
 /// How modules outside C++ come in: called for names of the form FILE.py:Class.
 using ForeignModules = std::function<std::unique_ptr<ModulePlan>(const Scenario&, const Topology&, ProcessId)>;

@@ -143,6 +143,8 @@ OpId Effects::resume(std::span<const PlacePosition> places) {
 OpId Effects::flush() { return add(Kind::flush, true).op; }
 OpId Effects::leave() { return add(Kind::leave, true).op; }
 
+void Effects::exit() { add(Kind::stop, false); }
+
 OpId Effects::store_read(std::uint64_t key) {
   Effect& e = add(Kind::store_read, true);
   e.message.receipt = key;

@@ -66,6 +66,8 @@ class Effects {
   OpId resume(std::span<const PlacePosition> places);
   OpId flush();
   OpId leave();
+  /// The application gives up (say, it was fenced): its process ends here and its supervisor starts it anew.
+  void exit();
   // Stores and services
   OpId store_read(std::uint64_t key);
   OpId store_write(std::span<const StoreWrite> batch, std::int64_t expected_version);
