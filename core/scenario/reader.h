@@ -1,11 +1,12 @@
-// Reads a scenario: TOML text in, a checked Scenario out. Nothing is half-read: it throws ScenarioError or returns
-// a value every part of which is valid.
+// Reads a scenario: TOML text in, a checked Scenario out. Nothing is half-read: it throws ScenarioError or
+// returns a value every part of which is valid.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/scenario/error.h"
+#include "core/scenario/module_settings.h"
 #include "core/scenario/scenario.h"
 
 namespace mqlab {
@@ -17,7 +18,10 @@ struct Override {
   std::string value;
 };
 
-Scenario read_scenario(std::string_view toml, const std::string& file, const std::vector<Override>& overrides = {});
+/// `file` is what messages call it. Overrides are applied in order. `modules`: nullptr = module_catalog().
+/// A file larger than limits::scenario_bytes is refused; who reads files should look at the size first.
+Scenario read_scenario(std::string_view toml, const std::string& file,
+                       const std::vector<Override>& overrides = {}, const ModuleCatalog* modules = nullptr);
 /// The complete scenario, defaults filled in; read_scenario(to_toml(s)) == s but for line numbers.
 std::string to_toml(const Scenario& scenario);
 

@@ -1,0 +1,167 @@
+#include "core/scenario/keys.h"
+
+#include <array>
+
+namespace mqlab {
+namespace {
+
+constexpr auto table_of_keys = std::to_array<KeyInfo>({
+    {"", "name", "name", "required", "names the scenario in results and messages"},
+    {"", "question", "string", "\"\"", "what the scenario answers, in one sentence"},
+    {"", "broker", "table", "", "one broker; the same as a list of one"},
+    {"", "brokers", "list of tables", "", "several broker clusters"},
+    {"", "client", "table", "", "which client library the processes use"},
+    {"", "topic", "table", "", "one Kafka topic"},
+    {"", "topics", "list of tables", "", "Kafka topics"},
+    {"", "stream", "table", "", "one NATS stream"},
+    {"", "streams", "list of tables", "", "NATS streams"},
+    {"", "workload", "table", "", "one source of messages"},
+    {"", "workloads", "list of tables", "", "several sources"},
+    {"", "stage", "table", "", "one stage"},
+    {"", "stages", "list of tables", "",
+     "the application: each stage runs a module in one or more processes"},
+    {"", "observer", "table", "", "one observer"},
+    {"", "observers", "list of tables", "", "readers whose view claims are judged by"},
+    {"", "network", "table", "", "between all processes and brokers"},
+    {"", "faults", "table", "", "what the search may do to the system"},
+    {"", "fault", "list of tables", "", "faults spelled out, carried out one after the other"},
+    {"", "claims", "table", "", "what is claimed; see docs/claims.md"},
+    {"", "limits", "table", "", "when a run gives up"},
+
+    {"broker", "name", "name", "(the kind)", "its nodes are NAME-1, NAME-2 …"},
+    {"broker", "kind", "\"kafka\" or \"nats\"", "required", ""},
+    {"broker", "version", "string", "(kafka \"4.1\", nats \"2.12\")", "Kafka 3.0 to 4.x, NATS 2.9 to 2.x"},
+    {"broker", "nodes", "integer 1 to 9", "1", "servers of the cluster"},
+    {"broker", "properties", "map", "", "the broker's own settings by their own names; see docs/settings.md"},
+
+    {"client", "flavour", "\"java\" or \"librdkafka\"; NATS: \"nats.c\"", "(librdkafka, nats.c)",
+     "whose defaults, names and habits the processes have"},
+
+    {"topic", "name", "name", "required", ""},
+    {"topic", "broker", "name", "(the only broker)", ""},
+    {"topic", "partitions", "integer 1 to 4096", "1", ""},
+    {"topic", "replication", "integer, at most the broker's nodes", "1", "replicas of each partition"},
+    {"topic", "properties", "map", "", "the topic's own settings"},
+
+    {"stream", "name", "name", "required", ""},
+    {"stream", "broker", "name", "(the only broker)", ""},
+    {"stream", "replicas", "integer, at most the broker's nodes", "1", ""},
+    {"stream", "subjects", "list of strings", "(NAME.>)", "subjects the stream stores"},
+    {"stream", "properties", "map", "", "the stream's own settings"},
+
+    {"workload", "name", "name", "\"producer\"", "required when there are several"},
+    {"workload", "topic", "name", "required", "where the messages go; `stream` is the same"},
+    {"workload", "stream", "name", "", "the same as `topic`"},
+    {"workload", "rate", "rate, more than 0", "\"1000/s\"",
+     "messages a second over all producers; \"90/m\", or a number"},
+    {"workload", "messages", "integer 1 to 1e9", "(this or duration)", "exactly so many"},
+    {"workload", "duration", "duration", "(this or messages)", "rate × duration messages"},
+    {"workload", "size", "size, or { low, high }", "\"1KiB\"",
+     "bytes of a message's value; a table draws evenly from a range"},
+    {"workload", "arrival", "\"constant\", \"poisson\", or { kind, burst }", "\"constant\"",
+     "when the messages come"},
+    {"workload", "keys", "\"none\", or { kind, count, skew }", "\"none\"", "which key a message has"},
+    {"workload", "producers", "integer 1 to 256", "1",
+     "processes that share the load: message i goes to process i mod producers"},
+    {"workload", "producer", "map", "", "the producing client's own settings"},
+
+    {"workload.size", "low", "size, at least 40 bytes", "required", ""},
+    {"workload.size", "high", "size, at least low", "required", ""},
+    {"workload.arrival", "kind", "\"constant\", \"poisson\" or \"bursts\"", "required", ""},
+    {"workload.arrival", "burst", "integer 1 to 1000000", "1",
+     "bursts: messages that come together; the rate is kept"},
+    {"workload.keys", "kind", "\"none\", \"round_robin\", \"uniform\" or \"zipf\"", "required", ""},
+    {"workload.keys", "count", "integer 1 to 1000000", "1", "distinct keys"},
+    {"workload.keys", "skew", "number 0 to 10", "1.0", "zipf: key k is drawn in proportion to k^-skew"},
+
+    {"stage", "name", "name", "required", "its processes are NAME-0, NAME-1 …"},
+    {"stage", "module", "name, or \"FILE.py:Class\"", "required", "what the stage does; see docs/modules.md"},
+    {"stage", "instances", "integer 1 to 256", "1", "processes"},
+    {"stage", "input", "name", "", "topic or stream it reads"},
+    {"stage", "inputs", "list of names", "[]", "several"},
+    {"stage", "output", "name", "", "topic or stream it writes"},
+    {"stage", "outputs", "list of names", "[]", "several"},
+    {"stage", "store", "name", "\"\"", "store it uses"},
+    {"stage", "service_time", "duration, or a distribution", "\"0s\"", "how long handling one message takes"},
+    {"stage", "failure", "table", "", "failures of the application itself"},
+    {"stage", "retry", "table", "", "what the application does about them"},
+    {"stage", "consumer", "map", "", "the reading client's own settings"},
+    {"stage", "producer", "map", "",
+     "the writing client's own settings; {instance} stands for the instance's number"},
+
+    {"stage.failure", "transient", "number 0 to 1", "0.0",
+     "share of handlings that fail and may be tried again"},
+    {"stage.failure", "poison", "number 0 to 1", "0.0", "share of messages that always fail"},
+    {"stage.retry", "style", "\"none\", \"in_place\" or \"topics\"", "\"none\"", ""},
+    {"stage.retry", "attempts", "integer 1 to 1000", "1", "handlings before it gives up"},
+    {"stage.retry", "backoff", "duration, or \"1s*2\"", "\"0s\"",
+     "wait before the next attempt; *2 doubles it each time"},
+    {"stage.retry", "dead_letter", "name", "\"\"", "topic for what was given up; none: dropped"},
+
+    {"distribution", "kind", "\"constant\", \"uniform\", \"exponential\" or \"lognormal\"", "required", ""},
+    {"distribution", "value", "duration", "", "constant"},
+    {"distribution", "low", "duration", "", "uniform"},
+    {"distribution", "high", "duration", "", "uniform"},
+    {"distribution", "mean", "duration", "", "exponential"},
+    {"distribution", "p50", "duration, more than 0", "", "lognormal"},
+    {"distribution", "p99", "duration, at least p50", "", "lognormal"},
+
+    {"observer", "name", "name", "required", ""},
+    {"observer", "topic", "name", "required", "what it reads; `stream` is the same"},
+    {"observer", "stream", "name", "", "the same as `topic`"},
+    {"observer", "consumer", "map", "", "the reading client's own settings"},
+
+    {"network", "latency", "duration, or a distribution", "\"200us\"", "one way"},
+    {"network", "loss", "number 0 to 0.9", "0.0",
+     "share of segments lost; shows as delay, since the transport resends"},
+    {"network", "bandwidth", "bytes a second, \"125MB/s\"", "\"\"", "of each connection; none: unlimited"},
+    {"network", "platform", "string", "\"\"", "SimGrid platform file; none: the network in the process"},
+
+    {"faults", "menu", "list of actions", "[]", "what may happen"},
+    {"faults", "targets", "list of names", "[]",
+     "processes, stages, workloads or brokers that may be hit; none: all stages"},
+    {"faults", "steps", "list of steps", "[]", "anchors that may be used; none: all"},
+    {"faults", "at_most", "integer 0 to 16", "1", "faults in one run"},
+    {"faults", "heal", "duration, or a list", "[\"1s\"]",
+     "how long a fault lasts, each is tried; kill: until the restart"},
+
+    {"fault", "at", "table, or a duration", "required", "when"},
+    {"fault", "action", "action", "required",
+     "kill, restart, pause, power_loss, partition, delay, drop_response or clock_jump"},
+    {"fault", "target", "name", "\"\"",
+     "a process, a stage, workload or broker, \"leader of TOPIC/0\"; none: the process of `at`"},
+    {"fault", "between", "list of two", "[]",
+     "partition: the two sides, each names with commas, or \"rest\""},
+    {"fault", "heal", "duration", "\"1s\"", "how long it lasts; kill: until the restart"},
+
+    {"fault.at", "time", "duration", "", "so long after the start"},
+    {"fault.at", "process", "name", "", "a process, or a stage, workload or observer: any of its processes"},
+    {"fault.at", "step", "step", "", "what it does at that moment; see docs/faults.md"},
+    {"fault.at", "message", "integer", "0", "only for this message; 0: any"},
+    {"fault.at", "nth", "integer at least 1", "1", "the nth time"},
+
+    {"claim", "of", "name", "\"\"", "the population: a topic, stream or workload"},
+    {"claim", "in", "name", "\"\"", "where effects are looked for: a topic, stream, store or stage"},
+    {"claim", "as", "name", "\"\"", "whose view: an observer"},
+    {"claim", "expect", "\"holds\" or \"violated\"", "\"holds\"",
+     "violated: a ratchet; then holding is the surprise"},
+    {"claim", "excused", "list of strings", "[]", "losses that do not count"},
+
+    {"limits", "horizon", "duration, more than 0", "\"10m\"",
+     "of the run's own time; not at rest by then: undecided"},
+    {"limits", "live_timeout", "duration, more than 0", "\"2m\"", "of a live run"},
+});
+
+}  // namespace
+
+std::span<const KeyInfo> all_keys() { return table_of_keys; }
+
+std::vector<std::string> keys_of(std::string_view table) {
+  std::vector<std::string> keys;
+  for (const KeyInfo& info : table_of_keys) {
+    if (info.table == table) keys.emplace_back(info.key);
+  }
+  return keys;
+}
+
+}  // namespace mqlab
