@@ -1,0 +1,142 @@
+#include "sim/clients/kafka/plan.h"
+
+#include <algorithm>
+
+#include "core/modules/registry.h"
+#include "core/seam/partitioner.h"
+
+namespace mqlab::sim::kafka {
+namespace {
+
+/// Key numbers whose partition is looked up rather than hashed.
+constexpr std::uint32_t table_at_most = 1u << 20;
+
+std::uint32_t number_of(std::vector<std::string>& names, const std::string& name) {
+  if (names.empty()) names.emplace_back();
+  if (name.empty()) return 0;
+  const auto at = std::find(names.begin() + 1, names.end(), name);
+  if (at == names.end()) {
+    names.push_back(name);
+    return static_cast<std::uint32_t>(names.size() - 1);
+  }
+  return static_cast<std::uint32_t>(at - names.begin());
+}
+
+/// "embed-{instance}" → "embed-0"
+std::string with_instance(std::string text, std::uint32_t instance) {
+  constexpr std::string_view mark = "{instance}";
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+    text.replace(at, mark.size(), std::to_string(instance));
+  }
+  return text;
+}
+
+/// One table for each partition count among the topics.
+const std::vector<std::uint16_t>* table_of(const Scenario& s, const Topology& topology, std::uint32_t partitions,
+                                           ClientPlans& plans) {
+  std::uint32_t keys = 0;
+  for (const WorkloadSpec& w : s.workloads) {
+    if (w.keys.kind != KeySpec::Kind::none) keys = std::max(keys, w.keys.count);
+  }
+  std::size_t index = 0;
+  std::vector<std::uint32_t> counts;
+  for (const TopicInfo& t : topology.topics) counts.push_back(t.partitions);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  plans.tables.resize(counts.size());
+  index = static_cast<std::size_t>(std::find(counts.begin(), counts.end(), partitions) - counts.begin());
+  std::vector<std::uint16_t>& table = plans.tables[index];
+  for (auto key = static_cast<std::uint32_t>(table.size()); key <= std::min(keys, table_at_most); ++key) {
+    table.push_back(static_cast<std::uint16_t>(partition_of_key(s.flavour, key, partitions)));
+  }
+  return &table;
+}
+
+void plan_ports(const Scenario& s, const Topology& topology, std::uint32_t broker, ProcessId process,
+                ClientPlans& plans, ClientPlan& plan) {
+  const Ports ports = ports_of(s, topology, process);
+  const auto here = [&](TopicId topic) {
+    return topology.topics[topic].broker == broker && topology.topics[topic].kind == TopicKind::topic;
+  };
+  for (std::size_t i = 0; i < ports.outputs.size(); ++i) {
+    if (!here(ports.outputs[i])) continue;
+    const TopicInfo& topic = topology.topics[ports.outputs[i]];
+    plan.outputs.push_back({static_cast<std::uint8_t>(i), ports.outputs[i], topic.first_place, topic.partitions,
+                            plan.output_partitions, table_of(s, topology, topic.partitions, plans)});
+    plan.output_partitions += topic.partitions;
+  }
+  for (std::size_t i = 0; i < ports.inputs.size(); ++i) {
+    if (!here(ports.inputs[i])) continue;
+    const TopicInfo& topic = topology.topics[ports.inputs[i]];
+    plan.inputs.push_back({static_cast<std::uint8_t>(i), ports.inputs[i], topic.first_place, topic.partitions,
+                           plan.input_partitions});
+    plan.input_partitions += topic.partitions;
+  }
+}
+
+void plan_process(const Scenario& s, const Topology& topology, std::uint32_t broker, ProcessId process,
+                  ClientPlans& plans) {
+  const ProcessInfo& info = topology.processes[process];
+  ClientPlan& plan = plans.plans[process];
+  plan.flavour = s.flavour;
+  plan_ports(s, topology, broker, process, plans, plan);
+  if (info.role == Role::workload) plan.producer = producer_settings(s.flavour, s.workloads[info.index].producer);
+  if (info.role == Role::stage) {
+    plan.producer = producer_settings(s.flavour, s.stages[info.index].producer);
+    plan.consumer = consumer_settings(s.flavour, s.stages[info.index].consumer);
+    if (plan.consumer.group.empty()) plan.consumer.group = info.group;
+  }
+  if (info.role == Role::observer) {
+    plan.observer = true;
+    plan.consumer = consumer_settings(s.flavour, s.observers[info.index].consumer);
+    plan.consumer.reset = OffsetReset::earliest;
+    plan.consumer.auto_commit = false;
+    plan.consumer.group.clear();
+  }
+  plan.producer.transactional_id = with_instance(plan.producer.transactional_id, info.instance);
+  plan.consumer.instance = with_instance(plan.consumer.instance, info.instance);
+  if (!plan.inputs.empty()) {
+    plan.group = number_of(plans.groups, plan.consumer.group);
+    plan.static_instance = number_of(plans.instances, plan.consumer.instance);
+    if (!plan.observer) plans.settle = std::max({plans.settle, plan.consumer.session_timeout});
+  }
+  if (!plan.outputs.empty()) {
+    plan.transactional_id = number_of(plans.transactional_ids, plan.producer.transactional_id);
+    plans.settle = std::max(plans.settle, plan.producer.delivery_timeout);
+    if (plan.transactional_id != 0) plans.settle = std::max(plans.settle, plan.producer.transaction_timeout + Duration::seconds(10));
+  }
+}
+
+}  // namespace
+
+const OutputPlan* ClientPlan::output(std::uint8_t port) const {
+  for (const OutputPlan& o : outputs) {
+    if (o.port == port) return &o;
+  }
+  return nullptr;
+}
+
+const InputPlan* ClientPlan::input(std::uint8_t port) const {
+  for (const InputPlan& i : inputs) {
+    if (i.port == port) return &i;
+  }
+  return nullptr;
+}
+
+std::uint32_t ClientPlan::partition_of(const OutputPlan& output, std::uint32_t key) const {
+  if (key < output.partition_of_key->size()) return (*output.partition_of_key)[key];
+  return partition_of_key(flavour, key, output.partitions);
+}
+
+void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker, ClientPlans& plans) {
+  plans.plans.resize(topology.processes.size());
+  plans.places = static_cast<PlaceId>(topology.places.size());
+  plans.groups.assign(1, {});
+  plans.instances.assign(1, {});
+  plans.transactional_ids.assign(1, {});
+  for (std::size_t p = 0; p < topology.processes.size(); ++p) {
+    plan_process(scenario, topology, broker, static_cast<ProcessId>(p), plans);
+  }
+}
+
+}  // namespace mqlab::sim::kafka

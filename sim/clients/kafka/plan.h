@@ -1,0 +1,70 @@
+// What the Kafka clients of a scenario are set to, resolved once and shared by all runs.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/scenario/scenario.h"
+#include "core/scenario/topology.h"
+#include "sim/clients/kafka/settings.h"
+
+namespace mqlab::sim::kafka {
+
+/// A topic that a process writes to. `port` is the process's output number.
+struct OutputPlan {
+  std::uint8_t port = 0;
+  TopicId topic = no_topic;
+  PlaceId first_place = 0;
+  std::uint32_t partitions = 1;
+  std::uint32_t first_index = 0;  ///< of its partitions among all that the process writes to
+  const std::vector<std::uint16_t>* partition_of_key = nullptr;  ///< for the workloads' key numbers
+};
+
+struct InputPlan {
+  std::uint8_t port = 0;
+  TopicId topic = no_topic;
+  PlaceId first_place = 0;
+  std::uint32_t partitions = 1;
+  std::uint32_t first_index = 0;  ///< of its partitions among all that the process may read
+};
+
+struct ClientPlan {
+  Flavour flavour = Flavour::librdkafka;
+  bool observer = false;              ///< reads all partitions from the start, without a group
+  ProducerSettings producer;
+  ConsumerSettings consumer;
+  std::uint32_t group = 0;            ///< numbers from 1 in order of appearance; 0 = none
+  std::uint32_t static_instance = 0;
+  std::uint32_t transactional_id = 0;
+  std::vector<OutputPlan> outputs;    ///< those of this broker only
+  std::vector<InputPlan> inputs;
+  std::uint32_t output_partitions = 0;
+  std::uint32_t input_partitions = 0;
+
+  bool java() const { return flavour == Flavour::java; }
+  const OutputPlan* output(std::uint8_t port) const;
+  const InputPlan* input(std::uint8_t port) const;
+  /// Partition of `output` for a key number; key ≥ 1.
+  std::uint32_t partition_of(const OutputPlan& output, std::uint32_t key) const;
+};
+
+struct ClientPlans {
+  ClientPlans() = default;
+  ClientPlans(const ClientPlans&) = delete;  // plans point into the tables
+  ClientPlans& operator=(const ClientPlans&) = delete;
+
+  std::vector<ClientPlan> plans;                ///< by process; without ports where it does not use this broker
+  std::vector<std::string> groups;              ///< group.id by number; [0] is empty
+  std::vector<std::string> transactional_ids;   ///< by number; [0] is empty
+  std::vector<std::string> instances;           ///< group.instance.id by number; [0] is empty
+  std::vector<std::vector<std::uint16_t>> tables;
+  PlaceId places = 0;                           ///< of the whole topology
+  /// The longest a client keeps to itself what it has not finished: delivery, session and poll limits.
+  Duration settle = {};
+};
+
+/// Fills `plans` for one broker. Throws ScenarioError for settings that contradict each other.
+void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker, ClientPlans& plans);
+
+}  // namespace mqlab::sim::kafka
