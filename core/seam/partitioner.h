@@ -7,8 +7,7 @@
 
 namespace mqlab {
 
-/// The bytes a key number stands for on the wire: "k7". Key number 0 is a key like any other; whether a record has
-/// a key at all is the workload's choice (KeySpec::Kind).
+/// The bytes a key number stands for on the wire: "k7". Key number 0 means no key.
 std::string key_text(std::uint32_t key);
 
 /// Kafka's variant of MurmurHash2, seed 0x9747b28c (org.apache.kafka.common.utils.Utils.murmur2).

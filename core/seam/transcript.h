@@ -7,6 +7,7 @@
 
 #include "core/seam/effect.h"
 #include "core/seam/event.h"
+#include "core/seam/module.h"
 
 namespace mqlab {
 

@@ -1,0 +1,195 @@
+#include "live/ports/nats_reader.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "live/port.h"
+#include "live/wire.h"
+
+namespace mqlab::live::nats {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+/// A request of the library's lasts at most so long, so that a stop is noticed.
+constexpr Duration slice = Duration::millis(250);
+
+Duration left(Clock::time_point begin, Duration wait) {
+  if (wait == Duration::forever()) return wait;
+  return {wait.ns - std::chrono::nanoseconds(Clock::now() - begin).count()};
+}
+
+SubscriptionPtr bind_pull(jsCtx* context, const Reader::Setup& setup) {
+  jsSubOptions options;
+  jsSubOptions_Init(&options);
+  options.Stream = setup.names.stream.c_str();
+  options.Consumer = setup.consumer.name.c_str();
+  natsSubscription* subscription = nullptr;
+  require(js_PullSubscribe(&subscription, context, nullptr, setup.consumer.name.c_str(), nullptr, &options, nullptr),
+          "consumer " + setup.consumer.name + " of stream " + setup.names.stream);
+  return SubscriptionPtr(subscription);
+}
+
+SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
+  if (setup.names.subjects.size() != 1) {
+    throw PortError("stream " + setup.names.stream + ": an ordered consumer needs a stream with one subject here");
+  }
+  jsSubOptions options;
+  jsSubOptions_Init(&options);
+  options.Stream = setup.names.stream.c_str();
+  options.Ordered = true;
+  options.Config.DeliverPolicy = setup.consumer.deliver;
+  natsSubscription* subscription = nullptr;
+  require(js_SubscribeSync(&subscription, context, setup.names.subjects.front().c_str(), nullptr, &options, nullptr),
+          "ordered consumer of stream " + setup.names.stream);
+  natsSubscription_SetPendingLimits(subscription, -1, -1);
+  return SubscriptionPtr(subscription);
+}
+
+}  // namespace
+
+Reader::Reader(const Setup& setup, EventQueue& events)
+    : setup_(setup), events_(events), context_(jetstream(setup.connection, nullptr)),
+      subscription_(setup.consumer.ordered ? subscribe_ordered(context_.get(), setup) : bind_pull(context_.get(), setup)),
+      thread_([this] { run(); }) {}
+
+Reader::~Reader() { close(); }
+
+void Reader::close() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool Reader::stopping() {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void Reader::fetch(OpId op, std::uint32_t max, Duration wait) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back({op, std::max(max, 1u), wait});
+  }
+  changed_.notify_all();
+}
+
+void Reader::run() {
+  while (true) {
+    Job job{};
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+      if (stopping_) return;
+      job = jobs_.front();
+      jobs_.pop_front();
+    }
+    Batch batch = collect(job);
+    if (stopping()) return;
+    deliver(job.op, std::move(batch));
+  }
+}
+
+Reader::Batch Reader::collect(const Job& job) {
+  const auto begin = Clock::now();
+  while (!stopping()) {
+    const Duration rest = std::max(std::min(left(begin, job.wait), slice), Duration::millis(1));
+    Batch batch = setup_.consumer.ordered ? next(static_cast<int>(job.max), rest) : pull(static_cast<int>(job.max), rest);
+    if (!batch.empty() || left(begin, job.wait).ns <= 0) return batch;
+  }
+  return {};
+}
+
+Reader::Batch Reader::pull(int max, Duration wait) {
+  Batch batch;
+  // What is there is taken at once; else one message is waited for, and what came with it is taken. A plain fetch
+  // of `max` would sit on the first message until the batch is full or the request expires.
+  if (max > 1) pull_into(batch, max, slice, true);
+  if (!batch.empty()) return batch;
+  pull_into(batch, 1, wait, false);
+  if (!batch.empty() && max > 1) pull_into(batch, max - 1, slice, true);
+  return batch;
+}
+
+void Reader::pull_into(Batch& batch, int max, Duration wait, bool no_wait) {
+  jsFetchRequest request;
+  jsFetchRequest_Init(&request);
+  request.Batch = max;
+  request.Expires = wait.ns;
+  request.NoWait = no_wait;
+  natsMsgList list{};
+  const auto begin = Clock::now();
+  const natsStatus status = natsSubscription_FetchRequest(&list, subscription_.get(), &request);
+  for (int i = 0; i < list.Count; ++i) {
+    batch.emplace_back(list.Msgs[i]);
+    list.Msgs[i] = nullptr;
+  }
+  natsMsgList_Destroy(&list);
+  if (status == NATS_OK || status == NATS_TIMEOUT || status == NATS_NOT_FOUND) return;
+  // No leader, no connection: try again, but not in a tight loop.
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, begin + std::chrono::milliseconds(20), [&] { return stopping_; });
+}
+
+Reader::Batch Reader::next(int max, Duration wait) {
+  Batch batch;
+  for (std::int64_t ms = std::max<std::int64_t>(wait.ns / 1'000'000, 1); static_cast<int>(batch.size()) < max; ms = 0) {
+    natsMsg* message = nullptr;
+    if (natsSubscription_NextMsg(&message, subscription_.get(), ms) != NATS_OK) break;
+    batch.emplace_back(message);
+  }
+  return batch;
+}
+
+void Reader::deliver(OpId op, Batch batch) {
+  OwnedEvent event;
+  event.kind = EventKind::delivered;
+  event.op = op;
+  for (MessagePtr& raw : batch) {
+    const auto* data = reinterpret_cast<const std::byte*>(natsMsg_GetData(raw.get()));
+    const auto wire = decode({data, static_cast<std::size_t>(natsMsg_GetDataLength(raw.get()))});
+    jsMsgMetaData* meta = nullptr;
+    if (!wire || natsMsg_GetMetaData(&meta, raw.get()) != NATS_OK) continue;
+    const MetaPtr owned(meta);
+    Message& m = event.messages.emplace_back(wire->message);
+    m.payload = event.keep(m.payload);
+    m.place = setup_.place;
+    m.attempt = static_cast<std::uint32_t>(meta->NumDelivered);
+    m.position = static_cast<std::int64_t>(meta->Sequence.Stream);
+    m.timestamp = setup_.clock.from_wall(meta->Timestamp);
+    if (setup_.consumer.ordered) continue;
+    m.receipt = meta->Sequence.Stream;
+    const std::lock_guard lock(mutex_);
+    unacked_[m.receipt] = std::move(raw);
+  }
+  events_.push(std::move(event));
+}
+
+bool Reader::holds(std::uint64_t receipt) {
+  const std::lock_guard lock(mutex_);
+  return unacked_.contains(receipt);
+}
+
+natsStatus Reader::answer(std::uint64_t receipt, Answer answer, Duration delay) {
+  MessagePtr message;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = unacked_.find(receipt);
+    if (found == unacked_.end()) return NATS_NOT_FOUND;
+    if (answer == Answer::progress) return natsMsg_InProgress(found->second.get(), nullptr);
+    message = std::move(found->second);
+    unacked_.erase(found);
+  }
+  switch (answer) {
+    case Answer::nack:
+      return delay.ns > 0 ? natsMsg_NakWithDelay(message.get(), delay.ns / 1'000'000, nullptr)
+                          : natsMsg_Nak(message.get(), nullptr);
+    case Answer::terminate: return natsMsg_Term(message.get(), nullptr);
+    default: return setup_.consumer.ack_sync ? natsMsg_AckSync(message.get(), nullptr, nullptr) : natsMsg_Ack(message.get(), nullptr);
+  }
+}
+
+}  // namespace mqlab::live::nats
