@@ -1,9 +1,10 @@
 // Fault anchors: points of the history at which something is done to the system. One matcher for both worlds.
 //
 // Step names. Application steps, portable to a live run: every kind of row by its name, as the *start* of the effect
-// ("publish", "commit", "ack", "commit_transaction", …), the same with ".ok" for its success ("publish.ok"), and the
-// events "deliver", "handle", "complete", "fetch.ok", "assigned", "revoking", "start". Client requests, portable:
-// "request.produce", "request.offset_commit", "request.end_txn" … Broker-internal ones are model-only.
+// ("publish", "commit", "ack", "commit_transaction", …), the same with ".ok", ".fail" or ".unknown" for its end
+// ("publish.ok"), and the events "deliver", "handle", "complete", "fetch.ok", "assigned", "revoking", "start". Client
+// requests, portable: "request.produce", "request.offset_commit", "request.end_txn" … Broker-internal ones ("append",
+// "elect" …) are model-only.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -39,6 +40,10 @@ std::string name_of(const Step& step);
 /// The step a row is; batch members (rows behind a header) have none of their own.
 std::optional<Step> step_of(const Row& row);
 bool portable(const Step& step);
+/// Do rows of this step name one message, so that an anchor may ask for it? (A commit or an ack concerns many.)
+bool names_message(const Step& step);
+/// Every step there is.
+std::vector<std::string> step_names();
 
 /// A fault bound to numbers, ready to be matched.
 struct Fault {
@@ -51,21 +56,28 @@ struct Fault {
   Action action = Action::kill;
   std::vector<ProcessId> targets;  ///< empty = the process whose row matched
   PlaceId leader_of = no_place;    ///< target is this partition's leader at that moment
-  std::vector<ProcessId> side_a, side_b;  ///< partition
+  /// Partition with named sides; both empty: between the target and the brokers.
+  std::vector<ProcessId> side_a, side_b;
   Duration heal = {};
 };
 
 /// Throws ScenarioError when a name is not known.
 Fault bind(const FaultSpec& spec, const Scenario& scenario, const Topology& topology);
+/// All faults the scenario spells out, in order. Who loads a scenario calls this and menu_steps, since the reader
+/// itself does not know the steps. Both throw ScenarioError.
+std::vector<Fault> bind_faults(const Scenario& scenario, const Topology& topology);
+/// The steps of the menu; empty = all.
+std::vector<Step> menu_steps(const Scenario& scenario);
 
 /// An ordered list of faults, armed one after the other: k + 1 arms once k was carried out.
 /// Trivially restorable: armed() and seen() are its whole state.
 class Matcher {
  public:
-  void arm(std::span<const Fault> faults) {
+  /// `seen`: how many rows that match the first fault were written before; for a run that branches off half-way.
+  void arm(std::span<const Fault> faults, std::uint32_t seen = 0) {
     faults_ = faults;
     armed_ = 0;
-    seen_ = 0;
+    seen_ = seen;
   }
   /// The fault that this row sets off, or nullptr. Timed faults are the world's to fire, by fired().
   const Fault* match(const Row& row) {
