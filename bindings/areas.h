@@ -8,5 +8,6 @@ void bind_scenario(pybind11::module_& m);
 void bind_history(pybind11::module_& m);
 void bind_claims(pybind11::module_& m);
 void bind_modules(pybind11::module_& m);
+void bind_sim(pybind11::module_& m);
 
 }  // namespace mqlab::bindings

@@ -1,6 +1,6 @@
 #include "bindings/foreign.h"
 
-#include <algorithm>
+#include <map>
 
 #include <pybind11/stl.h>
 
@@ -55,8 +55,9 @@ py::object as_python(const Event& e) {
                               all_as_python(e.settlements), all_as_python(e.places));
 }
 
-/// Holds the Python objects of one run: an arena's objects are not destroyed one by one, so none may own a
-/// reference. They are let go when the next run starts its first incarnation.
+/// Holds the Python objects of the runs: an arena's objects are not destroyed one by one, so none may own a
+/// reference. A run's objects are let go when the next run in the same arena starts its first incarnation.
+/// Worlds on several threads may share a plan: the interpreter's lock guards `living_`.
 class ForeignPlan : public ModulePlan {
  public:
   ForeignPlan(py::object type, py::dict settings, std::string where, std::vector<Kind> kinds, std::string file,
@@ -87,7 +88,7 @@ class ForeignPlan : public ModulePlan {
   std::vector<Kind> kinds_;
   std::string file_;
   int line_;
-  mutable std::vector<py::object> living_;
+  mutable std::map<const Arena*, std::vector<py::object>> living_;
 };
 
 class ForeignModule : public Module {
@@ -119,15 +120,16 @@ class ForeignModule : public Module {
 
 Module* ForeignPlan::make(Arena& arena, const ModuleContext& context) const {
   const py::gil_scoped_acquire gil;
-  if (context.incarnation == 0) living_.clear();
+  std::vector<py::object>& living = living_[&arena];
+  if (context.incarnation == 0) living.clear();
   try {
     RandomStream random = context.random;
-    living_.push_back(type_(side().attr("Context")(context.process, context.instance, context.incarnation,
+    living.push_back(type_(side().attr("Context")(context.process, context.instance, context.incarnation,
                                                    random.next(), settings_)));
   } catch (py::error_already_set& error) {
     fail(error, "__init__");
   }
-  return arena.make<ForeignModule>(*this, living_.back().ptr());
+  return arena.make<ForeignModule>(*this, living.back().ptr());
 }
 
 std::vector<Kind> kinds_named(const py::object& type, const StageSpec& stage, const std::string& file) {

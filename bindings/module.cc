@@ -6,4 +6,5 @@ PYBIND11_MODULE(_core, m) {
   mqlab::bindings::bind_history(m);
   mqlab::bindings::bind_claims(m);
   mqlab::bindings::bind_modules(m);
+  mqlab::bindings::bind_sim(m);
 }

@@ -44,14 +44,20 @@ def _settings() -> dict[str, Any]:
     return settings
 
 
+def releases() -> dict[str, str]:
+    """The versions a scenario may name → the releases they mean."""
+    pinned: dict[str, str] = _settings()["releases"]
+    return pinned
+
+
 def full_version(version: str) -> str:
     """ "4.1" → the release pinned for it; raises ValueError, naming what there is, for any other."""
-    releases: dict[str, str] = _settings()["releases"]
-    if version in releases:
-        return releases[version]
-    if version in releases.values():
+    known = releases()
+    if version in known:
+        return known[version]
+    if version in known.values():
         return version
-    raise ValueError(f"no Kafka {version} here; there is {', '.join(releases)}")
+    raise ValueError(f"no Kafka {version} here; there is {', '.join(known)}")
 
 
 def jars(version: str) -> list[Path]:
@@ -107,7 +113,7 @@ def _run_maven(maven: str, version: str, pom: Path, target: Path) -> None:
 def main(arguments: list[str]) -> int:
     """Fetches the releases named (all by default); with --have only tells whether they are there."""
     only_ask = "--have" in arguments
-    versions = [a for a in arguments if a != "--have"] or list(_settings()["releases"])
+    versions = [a for a in arguments if a != "--have"] or list(releases())
     if only_ask:
         return 0 if all(jars(version) for version in versions) else 1
     for version in versions:

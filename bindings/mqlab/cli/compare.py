@@ -1,0 +1,76 @@
+"""`mqlab compare`: both worlds of a scenario, or two results, side by side."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from mqlab import api
+from mqlab.cli import options, output, report
+from mqlab.cli.run import unused
+from mqlab.compare import Comparison
+from mqlab.run import read_run
+
+
+def command(
+    what: Annotated[list[Path], typer.Argument(metavar="SCENARIO | RUN_A RUN_B", show_default=False)],
+    seed: options.Seed = 1,
+    set_: options.Set = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Keep both result folders in here: sim/ and live/.")
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """Compare both worlds of a scenario, or two result folders, per quantile and per claim."""
+    if len(what) == 1:
+        scenario = options.load_with(what[0], set_)
+        compared = api.compare(scenario, seed=seed, progress=None if json else output.note)
+        folder = out or unused(Path("runs"), f"{scenario.name}-compare-seed{seed}")
+        compared.a.save(folder / "sim")
+        compared.b.save(folder / "live")
+    elif len(what) == 2 and not (set_ or out):
+        compared = api.compare(read_run(what[0]), read_run(what[1]))
+    else:
+        raise click.UsageError("give one scenario (with --set, --seed, --out), or two result folders")
+    if json:
+        output.print_json(compared.document())
+    else:
+        show(compared)
+    return compared.exit_code
+
+
+def show(compared: Comparison) -> None:
+    a, b = _name(compared, 0), _name(compared, 1)
+    for run in (compared.a, compared.b):
+        output.out.print(Text(report.setting_of(run.verdicts, run.brokers), "bold"))
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
+    table.add_column("")
+    for title in (a, b, f"{b} ÷ {a}"):
+        table.add_column(title, justify="right")
+    for m in compared.figures:
+        form = output.count if m.name == "throughput" else output.duration
+        table.add_row(m.name, form(m.a), form(m.b), "–" if math.isnan(m.ratio) else f"{m.ratio:.2f}")
+    output.out.print(table)
+    claims = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
+    for title in ("claim", a, b, ""):
+        claims.add_column(title)
+    for judged in compared.claims:
+        agreed = "" if judged.agree else "differ"
+        claims.add_row(judged.claim, judged.a or "–", judged.b or "–", Text(agreed, "bold red"))
+    output.out.print(claims)
+    for run in (compared.a, compared.b):
+        if run.folder is not None:
+            output.out.print(f"result  {run.folder}", markup=False)
+
+
+def _name(compared: Comparison, which: int) -> str:
+    worlds = [compared.a.world, compared.b.world]
+    if worlds[0] != worlds[1]:
+        return "simulated" if worlds[which] == "sim" else "live"
+    return "ab"[which]

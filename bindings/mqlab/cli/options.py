@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+
+from mqlab.scenario import Override, Scenario, load
+
+
+class World(StrEnum):
+    sim = "sim"
+    live = "live"
+
+
+class Worlds(StrEnum):
+    sim = "sim"
+    live = "live"
+    both = "both"
+
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).", show_default=False)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: stages.embed.instances=3. May be repeated."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, help="The seed of every random draw.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")]
+In = Annotated[World, typer.Option("--world", help="The simulated world, or real brokers.")]
+Times = Annotated[int, typer.Option("--times", min=1, max=1000, help="How often a story is run on the real broker.")]
+
+
+def split(text: str, option: str) -> Override:
+    """PATH=VALUE in its two parts."""
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise click.BadParameter(f"{text!r} is not of the form PATH=VALUE", param_hint=option)
+    return path.strip(), value.strip()
+
+
+def load_with(file: Path, changes: list[str] | None) -> Scenario:
+    overrides = [split(change, "--set") for change in changes or []]
+    scenario = load(file)
+    return scenario.with_text(overrides) if overrides else scenario

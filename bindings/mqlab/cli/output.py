@@ -1,0 +1,69 @@
+"""Where output goes: people's tables and JSON documents to stdout, progress and complaints to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+_WIDTH_WHEN_PIPED = 100
+
+
+def _width() -> int | None:
+    return None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _WIDTH_WHEN_PIPED
+
+
+out = Console(width=_width(), highlight=False, soft_wrap=False)
+err = Console(stderr=True, width=_width(), highlight=False)
+
+
+def print_json(document: object) -> None:
+    """The one document of a --json call."""
+    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """A line for the person who waits; never part of the output."""
+    err.print(text, style="dim", markup=False)
+
+
+@contextmanager
+def progress(title: str, total: int | None) -> Iterator[Progress]:
+    """A progress bar on stderr where that is a terminal; nothing elsewhere."""
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=28), MofNCompleteColumn(),
+        TextColumn("{task.fields[more]}"), TimeElapsedColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        bar.add_task(title, total=total, more="")
+        yield bar
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """With the unit that reads best: 830 µs, 9.1 ms, 2.4 s."""
+    if seconds != seconds:
+        return "–"
+    if seconds == float("inf"):
+        return "never"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if abs(seconds) >= size:
+            return f"{seconds / size:.3g} {unit}" if abs(seconds) < 1000 * size else f"{seconds / size:,.0f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def count(number: float) -> str:
+    """30.6 M, 612,400, 17."""
+    for unit, size in (("G", 1e9), ("M", 1e6)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:,.0f}"

@@ -1,0 +1,104 @@
+"""Verdicts and measures as text that reads well at 80 to 120 columns."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from mqlab.cli import output
+from mqlab.measure import Latency
+from mqlab.run import Run
+from mqlab.verdicts import HOLDS, UNDECIDED, VIOLATED, ClaimVerdict, Verdicts
+
+_STYLE = {HOLDS: "bold green", VIOLATED: "bold red", UNDECIDED: "bold yellow"}
+_BROKER_NAMES = {"kafka": "Kafka", "nats": "NATS"}
+_QUANTILES = ((0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9"), (1.0, "max"))
+
+
+def setting_of(verdicts: Verdicts, brokers: list[tuple[str, str]]) -> str:
+    """Which system was looked at: "Kafka 4.1.1 · librdkafka 2.0.2 · simulated · seed 7"."""
+    systems = [f"{_BROKER_NAMES.get(kind, kind)} {version}".strip() for kind, version in brokers]
+    world = "simulated" if verdicts.world == "sim" else "live"
+    return " · ".join([*systems, verdicts.client, world, f"seed {verdicts.seed}"])
+
+
+def show_verdicts(verdicts: Verdicts) -> None:
+    searched = verdicts.schedules > 1
+    width = max((len(label(v, verdicts)) for v in verdicts), default=0)
+    for verdict in verdicts:
+        _show_claim(verdict, label(verdict, verdicts), width, searched)
+    _show_grounds(verdicts, width)
+
+
+def label(verdict: ClaimVerdict, verdicts: Verdicts) -> str:
+    """The claim's id; its scope where several claims share the id."""
+    return verdict.scope if sum(v.claim == verdict.claim for v in verdicts) > 1 else verdict.claim
+
+
+def _show_claim(verdict: ClaimVerdict, name: str, width: int, searched: bool) -> None:
+    says = "NOT BROKEN" if verdict.verdict == HOLDS and searched else verdict.verdict.upper()
+    line = Text(f"{name:<{width}}  ").append(f"{says:<10}", _STYLE[verdict.verdict])
+    line.append(f"  {_reason(verdict)}")
+    if not verdict.as_expected and verdict.expected == VIOLATED and verdict.verdict == HOLDS:
+        line.append("  (was expected to be violated)", "bold red")
+    elif verdict.as_expected and verdict.expected == VIOLATED:
+        line.append("  (as expected)", "dim")
+    output.out.print(line)
+    for number, step in enumerate(verdict.story, 1):
+        output.out.print(Text(f"  {number:>2} {step}"))
+    if verdict.reproduced is not None:
+        again = verdict.reproduced
+        _fact("real", f"{again.times} of {again.of} on the real broker")
+    if verdict.counterexample is not None:
+        _fact("replay", f"mqlab replay {verdict.counterexample.path}")
+        if verdict.counterexample.picture.exists():
+            _fact("picture", str(verdict.counterexample.picture))
+
+
+def _reason(verdict: ClaimVerdict) -> str:
+    if verdict.verdict == HOLDS and verdict.value is None:
+        return f"{output.count(verdict.observed)} observed"
+    return verdict.explanation
+
+
+def _fact(name: str, text: str) -> None:
+    output.out.print(Text(f"  {name:<8}", "dim").append(text, "default"))
+
+
+def _show_grounds(verdicts: Verdicts, width: int) -> None:
+    for title, facts in (
+        ("rests on", sorted({fact for v in verdicts for fact in v.rests_on})),
+        ("not covered", sorted({gap for v in verdicts for gap in v.not_covered})),
+    ):
+        if facts:
+            output.out.print(Text(f"{title:<{max(width, 11)}}  ", "dim").append("; ".join(facts), "default"))
+
+
+def show_run(run: Run) -> None:
+    output.out.print(Text(setting_of(run.verdicts, run.brokers), "bold"))
+    if run.scenario.question:
+        output.out.print(Text(run.scenario.question, "italic"))
+    show_verdicts(run.verdicts)
+    output.out.print()
+    output.out.print(latency_table([(_world(run), run.latency)]))
+    output.out.print(Text(f"throughput  {output.count(run.throughput)} requests/s at the pipeline's end", "dim"))
+    if run.folder is not None:
+        output.out.print(Text("result      ", "dim").append(str(run.folder), "default"))
+
+
+def _world(run: Run) -> str:
+    return "simulated" if run.world == "sim" else "live"
+
+
+def latency_table(rows: list[tuple[str, Latency]]) -> Table:
+    """Quantiles from the intended send, one row a run."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("latency", style="dim")
+    for _, name in _QUANTILES:
+        table.add_column(name, justify="right", min_width=8)
+    table.add_column("requests", justify="right")
+    table.add_column("unanswered", justify="right")
+    for name, latency in rows:
+        values = [output.duration(latency.quantile(q)) for q, _ in _QUANTILES]
+        table.add_row(name, *values, f"{len(latency):,}", f"{latency.unanswered:,}")
+    return table

@@ -1,0 +1,114 @@
+"""`mqlab sweep`: a table of runs over combinations of settings."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+import pandas as pd
+import typer
+from rich.table import Table
+
+from mqlab import sweep
+from mqlab.cli import options, output
+from mqlab.verdicts import EXIT_AS_EXPECTED, EXIT_UNDECIDED, EXIT_VIOLATED
+
+_MEASURES = ("throughput", "latency_p50", "latency_p95", "latency_p99", "latency_max")
+
+
+def command(
+    scenario: options.ScenarioFile,
+    vary: Annotated[list[str], typer.Option("--vary", metavar="PATH=V1,V2,…", help="A setting and its values.")],
+    repeats: Annotated[int, typer.Option("--repeats", min=1, max=10_000, help="Runs of each, with other seeds.")] = 1,
+    world: Annotated[options.Worlds, typer.Option("--world")] = options.Worlds.sim,
+    seed: options.Seed = 1,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; default: one a core.")] = None,
+    set_: options.Set = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="TABLE.parquet", help="Write the table; a killed sweep goes on from it."),
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """Run a scenario over every combination of settings."""
+    loaded = options.load_with(scenario, set_)
+    varied = dict(_values(text) for text in vary)
+    store = out.with_name(out.name + ".cells") if out is not None else None
+    with output.progress("runs", None) as bar:
+
+        def advance(done: int, total: int) -> None:
+            bar.update(bar.task_ids[0], completed=done, total=total)
+
+        table = sweep.sweep(
+            loaded, varied, repeats=repeats, world=world.value, seed=seed, jobs=jobs, store=store, progress=advance
+        )
+    if out is not None and store is not None:
+        sweep.write_table(table, out)
+        shutil.rmtree(store, ignore_errors=True)
+    if json:
+        output.print_json({"schema": "mqlab.sweep/1", "table": str(out) if out else None, "rows": _plain(table)})
+    else:
+        output.out.print(_table(table, list(varied)))
+        if out is not None:
+            output.out.print(f"table  {out}", markup=False)
+    return _exit_code(table)
+
+
+def _values(text: str) -> tuple[str, list[Any]]:
+    """PATH=V1,V2: each value as TOML, bare words as strings; a comma inside brackets or quotes separates nothing."""
+    path, values = options.split(text, "--vary")
+    try:
+        return path, tomllib.loads(f"x = [{values}]")["x"]
+    except tomllib.TOMLDecodeError:
+        return path, [_value(part.strip(), text) for part in values.split(",")]
+
+
+def _value(text: str, whole: str) -> Any:
+    if not text:
+        raise click.BadParameter(f"{whole!r} has an empty value", param_hint="--vary")
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _claims(table: pd.DataFrame) -> list[str]:
+    verdicts = {"holds", "violated", "undecided"}
+    return [c for c in table.columns if table[c].dtype.kind not in "biuf" and set(table[c].dropna()) <= verdicts]
+
+
+def _exit_code(table: pd.DataFrame) -> int:
+    seen = {verdict for claim in _claims(table) for verdict in table[claim]}
+    if "violated" in seen:
+        return EXIT_VIOLATED
+    return EXIT_UNDECIDED if "undecided" in seen else EXIT_AS_EXPECTED
+
+
+def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]  # str keys: columns are named
+    return [{k: None if v in (float("inf"), float("-inf")) or v != v else v for k, v in row.items()} for row in rows]
+
+
+def _table(table: pd.DataFrame, varied: list[str]) -> Table:
+    """Means over the repeats, one line a combination."""
+    keys = [*varied, "world"]
+    shown = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for name in (*keys, "runs", *(m.removeprefix("latency_") for m in _MEASURES), *_claims(table)):
+        shown.add_column(name, justify="left" if name in keys or name in _claims(table) else "right")
+    for values, group in table.groupby(keys, sort=False):
+        cells = [str(v) for v in (values if isinstance(values, tuple) else (values,))]
+        numbers = [output.count(group["throughput"].mean())]
+        numbers += [output.duration(group[m].mean()) for m in _MEASURES[1:]]
+        verdicts = [_tally(group[claim]) for claim in _claims(table)]
+        shown.add_row(*cells, str(len(group)), *numbers, *verdicts)
+    return shown
+
+
+def _tally(verdicts: pd.Series[str]) -> str:
+    counts = verdicts.value_counts()
+    if len(counts) == 1:
+        return str(counts.index[0])
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())

@@ -1,0 +1,51 @@
+"""Plots, made without a screen or a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mqlab.measure import Measures, Nanoseconds
+from mqlab.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def latency_of(runs: Sequence[Run]) -> Figure:
+    """Left: each request's latency over the run. Right: quantiles, the tail stretched. One colour a run."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    over_time, quantiles = figure.subplots(1, 2)
+    for run in runs:
+        name = f"{run.scenario.name}, {'simulated' if run.world == 'sim' else 'live'}"
+        sent, latency = _samples(run.measures)
+        over_time.plot(sent / 1e9, latency / 1e6, ".", markersize=2, label=name)
+        _draw_quantiles(quantiles, np.sort(latency), name)
+    over_time.set(xlabel="intended send, s", ylabel="latency, ms", ylim=(0, None))
+    quantiles.set(xlabel="quantile", ylabel="latency, ms", xscale="log", yscale="log")
+    quantiles.set_xticks([1 / (1 - q) for q in (0.5, 0.9, 0.99, 0.999)], ["50 %", "90 %", "99 %", "99.9 %"])
+    quantiles.legend()
+    return figure
+
+
+def _samples(measures: Measures) -> tuple[Nanoseconds, Nanoseconds]:
+    """Intended send and latency of each answered request, in order of the send."""
+    requests, ends = measures.requests, measures.arrived
+    _, of_request, of_end = np.intersect1d(
+        requests["message"], ends["message"], return_indices=True
+    )
+    sent = requests["aux"][of_request]
+    order = np.argsort(sent, kind="stable")
+    return sent[order], (ends["time"][of_end] - sent)[order]
+
+
+def _draw_quantiles(axes: Axes, latency: Nanoseconds, name: str) -> None:
+    if len(latency) == 0:
+        return
+    share = (np.arange(len(latency)) + 0.5) / len(latency)
+    axes.plot(1 / (1 - share), latency / 1e6, label=name)
