@@ -1,14 +1,44 @@
-// The Kafka model's settings, read and checked once.
+// A Kafka broker's settings, read and checked once for all runs of a scenario.
 #pragma once
 #include <memory>
+#include <vector>
 
-#include "core/scenario/scenario.h"
-#include "core/scenario/topology.h"
+#include "sim/brokers/kafka/settings.h"
 #include "sim/cluster.h"
 
-namespace mqlab::sim::kafka {
+namespace mqlab::sim {
 
-/// Throws ScenarioError for settings that are unknown or contradict each other.
+/// Throws ScenarioError for settings that do not exist or contradict each other.
 std::unique_ptr<ClusterPlan> plan_kafka(const Scenario& scenario, const Topology& topology, std::uint32_t broker);
 
-}  // namespace mqlab::sim::kafka
+namespace kafka {
+
+class KafkaPlan final : public ClusterPlan {
+ public:
+  KafkaPlan(const Scenario& scenario, const Topology& topology, std::uint32_t broker);
+
+  Cluster* make(World& world) const override;
+  Capabilities capabilities(ProcessId process) const override;
+  Duration settle() const override { return settle_; }
+
+  std::uint32_t broker() const { return broker_; }
+  const Scenario& scenario() const { return scenario_; }
+  const Topology& topology() const { return topology_; }
+  const BrokerValues& values() const { return values_; }
+  const std::vector<ProcessId>& processes() const { return processes_; }
+  /// By TopicId; defaults for topics of other brokers.
+  const std::vector<TopicValues>& topics() const { return topics_; }
+
+ private:
+  const Scenario& scenario_;
+  const Topology& topology_;
+  std::uint32_t broker_;
+  BrokerValues values_;
+  std::vector<ProcessId> processes_;
+  std::vector<TopicValues> topics_;
+  std::vector<Capabilities> capabilities_;  ///< by process
+  Duration settle_ = {};
+};
+
+}  // namespace kafka
+}  // namespace mqlab::sim

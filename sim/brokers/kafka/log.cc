@@ -1,0 +1,81 @@
+#include "sim/brokers/kafka/log.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/base/draw.h"
+
+namespace mqlab::sim::kafka {
+
+void Log::append(Instant now, const LogEntry& entry, const TopicValues& topic) {
+  MQLAB_CHECK(entry.base == end_);
+  // A full segment is flushed when the log rolls; by default that is the only flush there is (kafka UnifiedLog.roll).
+  if (segment_bytes_ > 0 && segment_bytes_ + entry.batch->bytes > topic.segment_bytes) {
+    file_.synced();
+    segment_bytes_ = 0;
+  }
+  segment_bytes_ += entry.batch->bytes;
+  entries_.push_back(entry);
+  end_ = entry.end();
+  file_.wrote(now, end_);
+  if (topic.flush_messages > 0) {
+    unflushed_records_ += entry.count;
+    if (unflushed_records_ >= topic.flush_messages) {
+      file_.synced();
+      unflushed_records_ = 0;
+    }
+  }
+}
+
+std::size_t Log::find(std::int64_t offset) const {
+  if (offset >= end_) return entries_.size();
+  if (entries_.back().base <= offset) return entries_.size() - 1;
+  const auto after = std::upper_bound(entries_.begin(), entries_.end(), offset,
+                                      [](std::int64_t o, const LogEntry& e) { return o < e.base; });
+  return after == entries_.begin() ? 0 : static_cast<std::size_t>(after - entries_.begin()) - 1;
+}
+
+EpochEnd Log::epoch_end(std::int64_t epoch) const {
+  if (entries_.empty() || epoch >= last_epoch()) return {last_epoch(), end_};
+  const auto higher = std::upper_bound(entries_.begin(), entries_.end(), epoch,
+                                       [](std::int64_t e, const LogEntry& x) { return e < x.leader_epoch; });
+  if (higher == entries_.begin()) return {-1, higher->base};
+  return {std::prev(higher)->leader_epoch, higher->base};
+}
+
+void Log::truncate(std::int64_t end) {
+  while (!entries_.empty() && entries_.back().end() > end) {
+    release(*arena_, entries_.back().batch);
+    entries_.pop_back();
+  }
+  end_ = entries_.empty() ? 0 : entries_.back().end();
+  file_.truncated(end_);
+}
+
+void Log::lose_power(Instant now, std::uint64_t bits) {
+  const std::int64_t durable = file_.durable(now);
+  const std::int64_t at_risk = end_ - durable;
+  std::int64_t keep = durable;
+  if (at_risk > 0 && (bits & 1) != 0) keep += static_cast<std::int64_t>(below(mix(bits), static_cast<std::uint64_t>(at_risk) + 1));
+  truncate(keep);
+  file_.synced();
+  unflushed_records_ = 0;
+}
+
+std::int64_t divergence(const Log& leader, const Log& follower) {
+  std::int64_t end = follower.end();
+  std::int64_t epoch = follower.last_epoch();
+  bool cut = false;
+  while (epoch >= 0) {
+    const EpochEnd theirs = leader.epoch_end(epoch);
+    if (theirs.epoch == epoch && theirs.end >= end) break;
+    const EpochEnd ours = follower.epoch_end(theirs.epoch);
+    cut = true;
+    if (ours.epoch == theirs.epoch) return std::min({ours.end, theirs.end, end});
+    end = std::min(ours.end, end);
+    epoch = ours.epoch;
+  }
+  return cut ? end : -1;
+}
+
+}  // namespace mqlab::sim::kafka

@@ -1,0 +1,64 @@
+// A replica's log: batches shared with the other replicas, and how much of it the disk holds.
+#pragma once
+#include <cstdint>
+
+#include "core/base/arena.h"
+#include "core/base/time.h"
+#include "sim/brokers/kafka/protocol.h"
+#include "sim/brokers/kafka/settings.h"
+#include "sim/storage.h"
+
+namespace mqlab::sim::kafka {
+
+struct LogEntry {
+  std::int64_t base = 0;  ///< offset of its first record
+  Batch* batch = nullptr;
+  Instant appended = {};  ///< by the leader
+  std::uint32_t count = 0;
+  std::uint32_t leader_epoch = 0;
+
+  std::int64_t end() const { return base + count; }
+};
+
+/// Where one leader epoch ends in a log. `epoch` is the latest one of the log that is not above what was asked for.
+struct EpochEnd {
+  std::int64_t epoch = -1;  ///< −1 = the log knows none so low
+  std::int64_t end = 0;
+};
+
+class Log {
+ public:
+  explicit Log(Arena& arena) : arena_(&arena), entries_(arena), file_(arena) {}
+
+  std::int64_t end() const { return end_; }
+  bool empty() const { return entries_.empty(); }
+  const Vec<LogEntry>& entries() const { return entries_; }
+  /// Of the last entry; −1 when empty.
+  std::int64_t last_epoch() const { return entries_.empty() ? -1 : std::int64_t{entries_.back().leader_epoch}; }
+
+  /// Appends a batch and takes over one reference to it. entry.base must be end().
+  void append(Instant now, const LogEntry& entry, const TopicValues& topic);
+  /// Index of the entry that holds `offset`; entries().size() when offset ≥ end().
+  std::size_t find(std::int64_t offset) const;
+  /// kafka LeaderEpochFileCache.endOffsetFor.
+  EpochEnd epoch_end(std::int64_t epoch) const;
+  /// Drops every batch that reaches beyond `end`.
+  void truncate(std::int64_t end);
+  /// Power is gone: what is not on disk is lost; of what may or may not have been written back, a prefix chosen by
+  /// 64 random bits stays. (Recovery cuts the log at the first bad batch, so that a prefix is all that can stay.)
+  void lose_power(Instant now, std::uint64_t bits);
+
+ private:
+  Arena* arena_;
+  Vec<LogEntry> entries_;
+  File file_;
+  std::int64_t end_ = 0;
+  std::uint64_t unflushed_records_ = 0;
+  std::uint64_t segment_bytes_ = 0;
+};
+
+/// The offset to which a follower's log must be cut before it can follow the leader's; −1 when it is a prefix
+/// already. The exchange of KIP-101 and KIP-279 (kafka AbstractFetcherThread.getOffsetTruncationState) to its end.
+std::int64_t divergence(const Log& leader, const Log& follower);
+
+}  // namespace mqlab::sim::kafka
