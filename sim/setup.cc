@@ -13,7 +13,7 @@ namespace {
 std::unique_ptr<ClusterPlan> plan_cluster(const Scenario& s, const Topology& topology, std::uint32_t broker) {
   const BrokerSpec& spec = s.brokers[broker];
   switch (spec.kind) {
-    case BrokerKind::kafka: return kafka::plan_kafka(s, topology, broker);
+    case BrokerKind::kafka: return plan_kafka(s, topology, broker);
     case BrokerKind::nats: return nats::plan_nats(s, topology, broker);
     default: break;
   }

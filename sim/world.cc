@@ -43,9 +43,9 @@ void World::begin(const Schedule& schedule, std::span<const Fault> faults) {
   drain_soon();
 }
 
-void World::arm(std::span<const Fault> faults) {
+void World::arm(std::span<const Fault> faults, std::uint32_t seen) {
   faults_ = faults;
-  state_->matcher.arm(faults);
+  state_->matcher.arm(faults, seen);
   arm_timed();
 }
 

@@ -44,8 +44,8 @@ class World {
     while (step()) {
     }
   }
-  /// Replaces the armed faults; used after restore() to branch off.
-  void arm(std::span<const Fault> faults);
+  /// Replaces the armed faults; used after restore() to branch off. `seen`: see Matcher::arm.
+  void arm(std::span<const Fault> faults, std::uint32_t seen = 0);
   std::uint32_t faults_fired() const { return state_->matcher.armed(); }
   History& history() { return history_; }
   const History& history() const { return history_; }
