@@ -27,6 +27,8 @@ class Network {
   /// One direction only.
   void cut(ProcessId from, ProcessId to) { ++cut_[index(from, to)]; }
   void join(ProcessId from, ProcessId to);
+  /// A new connection: what is still under way on the old one no longer holds up what follows.
+  void reconnected(ProcessId from, ProcessId to) { last_[index(from, to)] = {}; }
   /// One delay as send() would draw it next, for what closes a connection.
   Duration delay(ProcessId from, ProcessId to);
 
