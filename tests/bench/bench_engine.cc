@@ -19,9 +19,9 @@ namespace {
 using namespace mqlab;
 using namespace mqlab::sim;
 
-/// The model's clock ticks in picoseconds, so that its latencies agree with engines in floating point to the last
+/// The model's clock ticks in 10 fs, so that its latencies agree with engines in floating point to the last
 /// printed digit; the engine only sees integers.
-constexpr std::int64_t ticks_per_us = 1'000'000;
+constexpr std::int64_t ticks_per_us = 100'000'000;
 constexpr Duration period{100 * ticks_per_us}, to_broker{500 * ticks_per_us}, hop{250 * ticks_per_us},
     processing{40 * ticks_per_us};
 constexpr std::uint32_t poll_at_most = 50;
