@@ -52,7 +52,8 @@ void DeliveryChecker::tell_loss(Finding& finding, const Tally& tally) const {
   }
   finding.explanation = what;
   finding.message = tally.first_lost;
-  finding.witness = {sent_.get(tally.first_lost).settled_row, end_.quiet_row()};
+  const std::uint64_t acked = sent_.get(tally.first_lost).settled_row;
+  finding.witness = {std::min(acked, end_.quiet_row()), std::max(acked, end_.quiet_row())};
 }
 
 void DeliveryChecker::tell_phantom(Finding& finding, const Suspect& suspect) const {

@@ -20,6 +20,11 @@ constexpr std::array claims = {
               delivery_parameters, make_no_phantom},
     ClaimInfo{"exactly_once", "no loss, no duplicate, no phantom; an unknown sending has none or one effect",
               true, delivery_parameters, make_exactly_once},
+    ClaimInfo{"order.partition",
+              "per producer incarnation, first occurrences in a partition follow send order", false,
+              "in, as, repeats = allowed | strict", make_order_partition},
+    ClaimInfo{"order.key", "per key and producer, first effects follow send order, across consumers", false,
+              delivery_parameters, make_order_key},
 };
 
 }  // namespace

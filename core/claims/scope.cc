@@ -103,6 +103,23 @@ class Resolver {
       observer(false);
     }
     mark(scope_.in_place, t_, scope_.in_topic);
+    senders_to(scope_.in);
+  }
+
+  void senders_to(const std::string& name) {
+    bool any = false;
+    for (std::size_t p = 0; p < t_.processes.size(); ++p) {
+      const ProcessInfo& process = t_.processes[p];
+      bool sends = false;
+      if (process.role == Role::workload) sends = s_.workloads[process.index].topic == name;
+      if (process.role == Role::stage) {
+        const StageSpec& stage = s_.stages[process.index];
+        sends = has(stage.outputs, name) || stage.retry.dead_letter == name;
+      }
+      scope_.sender[p] = sends;
+      any = any || sends;
+    }
+    if (!any) parameters_.fail("in", "nothing in the scenario sends to " + quoted(name));
   }
 
   void dead_letters() {

@@ -49,7 +49,8 @@ struct Scope {
 Scope resolve_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
                     const Parameters& parameters, std::uint64_t observed_at_least = 1);
 
-/// For claims about the records of one topic: `in`, else `of`, else the only topic of the workloads.
+/// For claims about the records of one topic: `in`, else `of`, else the only topic of the workloads. `sender`
+/// is who may publish to it, workloads and stages alike.
 Scope resolve_topic_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
                           const Parameters& parameters);
 

@@ -5,14 +5,14 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/wide.h"
+
 namespace mqlab {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
 /// Both halves of a 64 × 64 product: a cheap step in which every bit of a and b counts.
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
-  const Wide product = static_cast<Wide>(a) * b;
+  const Uint128 product = static_cast<Uint128>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
