@@ -23,6 +23,23 @@ void recycle_span(Arena& arena, std::span<const T> values) {
   if (!values.empty()) arena.deallocate(const_cast<T*>(values.data()), values.size_bytes());
 }
 
+/// Whether a clean end waits for effects of this kind.
+bool waited_for(Kind kind) {
+  switch (kind) {
+    case Kind::publish:
+    case Kind::commit:
+    case Kind::ack:
+    case Kind::begin:
+    case Kind::offsets_to_transaction:
+    case Kind::commit_transaction:
+    case Kind::abort_transaction:
+    case Kind::flush:
+    case Kind::store_read:
+    case Kind::store_write: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Process::Process(World& world, ProcessId self)
@@ -48,6 +65,7 @@ void Process::born() {
   module_ = setup.modules[self_]->make(world_.arena(), context);
   driver_ = {};
   stopping_ = false;
+  open_ops_ = 0;
   wake_at_ = Instant::never();
   clients_.assign(setup.clusters.size(), nullptr);
   const auto connect = [&](TopicId topic) {
@@ -80,7 +98,11 @@ void Process::stop() {
   Event stop;
   stop.kind = EventKind::stop;
   post(stop);
-  world_.soon(*this, graceful);
+}
+
+/// After `stop`: once nothing is under way, the clients leave their groups and the process ends.
+void Process::leave_if_done() {
+  if (stopping_ && open_ops_ == 0 && module_->deadline() == Instant::never()) world_.soon(*this, leave);
 }
 
 // ---- events in -------------------------------------------------------------------------------------------------
@@ -141,16 +163,18 @@ void Process::on(const SimEvent& event) {
       return;
     case arrival: arrive(); return;
     case die: world_.kill(self_, false); return;
-    case graceful:
+    case leave:
       for (Client* client : clients_) {
         if (client != nullptr) client->close();
       }
+      world_.end(self_);
       return;
     default: MQLAB_CHECK(false && "unknown process event");
   }
 }
 
 void Process::deliver(const Event& event) {
+  for (const Settlement& s : event.settlements) open_ops_ -= waited_for(s.of) && open_ops_ > 0 ? 1 : 0;
   const Now now = {world_.now(), world_.wall()};
   settle_gate(drive(*module_, *this, world_.effects_, driver_, now, event));
 }
@@ -161,6 +185,7 @@ void Process::settle_gate(Gate gate) {
     world_.kill(self_, false);
   } else if (gate == Gate::go) {
     reschedule();
+    leave_if_done();
   }
 }
 
@@ -206,7 +231,11 @@ Gate Process::anchored(const Row& row) { return world_.anchored(row); }
 
 void Process::carry_out(const Effect& effect) {
   const auto client = [&](TopicId topic) { return clients_[world_.setup().topology.topics[topic].broker]; };
+  open_ops_ += waited_for(effect.kind) ? 1 : 0;
   switch (effect.kind) {
+    case Kind::stop:  // the application gives up: its clients are closed, its supervisor starts it anew
+      world_.soon(*this, leave);
+      return;
     case Kind::store_read:
     case Kind::store_write: world_.store(ports().store)->request(*this, effect); return;
     case Kind::publish:

@@ -45,9 +45,10 @@ class Process final : public Component, public Host {
   void on(const SimEvent& event) override;
 
  private:
-  enum : std::uint16_t { posted, later, wake, arrival, die, graceful };
+  enum : std::uint16_t { posted, later, wake, arrival, die, leave };
   void deliver(const Event& event);
   void settle_gate(Gate gate);
+  void leave_if_done();
   void reschedule();
   void next_arrival();
   void arrive();
@@ -61,6 +62,7 @@ class Process final : public Component, public Host {
   DriverState driver_;
   Ring<Event*> inbox_;
   bool stopping_ = false;
+  std::uint32_t open_ops_ = 0;  ///< what a clean end waits for: everything but demand and the rebalance handshake
   Instant wake_at_ = Instant::never();
   std::uint32_t wake_generation_ = 0;
   Event* deferred_event_ = nullptr;

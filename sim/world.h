@@ -106,6 +106,9 @@ class World {
 
   // ---- faults (sim/world_faults.cc) ----
   void kill(ProcessId p, bool power_loss);
+  /// A process ended by itself: its supervisor starts it anew after limits::supervisor_delay, unless a fault's end
+  /// does.
+  void end(ProcessId p);
   void start(ProcessId p);
   void pause(ProcessId p);
   void resume(ProcessId p);

@@ -11,6 +11,12 @@ void Heals::on(const SimEvent& event) {
     world_.heal(event.x, static_cast<ProcessId>(event.a));
     return;
   }
+  if (event.kind == revive) {
+    --world_.state_->active_faults;
+    const auto process = static_cast<ProcessId>(event.a);
+    if (!world_.alive(process)) world_.start(process);
+    return;
+  }
   const Fault* fault = world_.state_->matcher.timed();
   if (fault == nullptr || event.x != world_.state_->matcher.armed()) return;
   world_.state_->matcher.fired();
@@ -165,6 +171,12 @@ void World::kill(ProcessId p, bool power_loss) {
     }
   }
   tell(p, power_loss ? LifeChange::power_lost : LifeChange::killed);
+}
+
+void World::end(ProcessId p) {
+  kill(p, false);
+  ++state_->active_faults;
+  after(limits::supervisor_delay, *state_->heals, Heals::revive, p);
 }
 
 /// The ops of this incarnation that were invoked and have not settled end as unknown, in order.

@@ -9,7 +9,8 @@ class World;
 class Heals final : public Component {
  public:
   explicit Heals(World& world) : world_(world) {}
-  enum : std::uint16_t { heal, inject };  ///< heal: a = target process, x = fault; inject: the armed timed fault
+  /// heal: a = target process, x = fault; inject: x = the armed timed fault; revive: a = process
+  enum : std::uint16_t { heal, inject, revive };
   void on(const SimEvent& event) override;
 
  private:

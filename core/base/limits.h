@@ -23,6 +23,7 @@ inline constexpr std::uint32_t message_bytes_min = 40;
 inline constexpr std::uint32_t fetch_max = 10'000;           ///< messages one fetch may ask for
 inline constexpr std::size_t arena_reserve_bytes = std::size_t{1} << 30;  ///< address space, not memory
 inline constexpr Duration workload_start = Duration::seconds(1);  ///< consumers join their groups before
+inline constexpr Duration supervisor_delay = Duration::seconds(1);  ///< from a process's own end to its new start
 inline constexpr std::uint64_t sim_events_per_run = 2'000'000'000;  ///< a runaway simulation stops here
 
 }  // namespace mqlab::limits

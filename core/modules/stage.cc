@@ -35,7 +35,7 @@ void Stage::react(const Now& now, const Event& event, Effects& effects) {
       if (batch_.empty() && pending_.empty()) step_ = Step::stopped;
       break;
     case EventKind::tick:
-      if (now.mono >= progress_at_ && !batch_.empty()) {
+      if (now.mono >= progress_at_ && now.mono < wake_ && !batch_.empty()) {
         effects.progress({&batch_.front().receipt, 1});
         progress_at_ = now.mono + settings_.in_progress;
       }

@@ -47,7 +47,8 @@ struct Verification {
   std::uint32_t transactional_id = 0;
   std::int64_t producer = -1;
   std::int16_t epoch = -1;
-  std::uint8_t coordinator = 0;       ///< node that was asked
+  std::uint8_t leader = 0;            ///< node that asks
+  std::uint8_t coordinator = 0;       ///< node that is asked
   Error error = Error::none;
   Request* request = nullptr;         ///< held meanwhile
   Vec<PlaceId> places;

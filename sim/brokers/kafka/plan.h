@@ -22,16 +22,12 @@ class KafkaPlan final : public ClusterPlan {
   Duration settle() const override { return settle_; }
 
   std::uint32_t broker() const { return broker_; }
-  const Scenario& scenario() const { return scenario_; }
-  const Topology& topology() const { return topology_; }
   const BrokerValues& values() const { return values_; }
   const std::vector<ProcessId>& processes() const { return processes_; }
   /// By TopicId; defaults for topics of other brokers.
   const std::vector<TopicValues>& topics() const { return topics_; }
 
  private:
-  const Scenario& scenario_;
-  const Topology& topology_;
   std::uint32_t broker_;
   BrokerValues values_;
   std::vector<ProcessId> processes_;

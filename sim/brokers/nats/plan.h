@@ -1,4 +1,4 @@
-// The NATS model's settings, read and checked once.
+// The NATS JetStream model's settings, read and checked once.
 #pragma once
 #include <memory>
 

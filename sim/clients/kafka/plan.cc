@@ -5,7 +5,7 @@
 #include "core/modules/registry.h"
 #include "core/seam/partitioner.h"
 
-namespace mqlab::sim::kafka {
+namespace mqlab::sim::kafka::client {
 namespace {
 
 /// Key numbers whose partition is looked up rather than hashed.
@@ -139,4 +139,4 @@ void plan_clients(const Scenario& scenario, const Topology& topology, std::uint3
   }
 }
 
-}  // namespace mqlab::sim::kafka
+}  // namespace mqlab::sim::kafka::client

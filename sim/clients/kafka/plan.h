@@ -9,7 +9,7 @@
 #include "core/scenario/topology.h"
 #include "sim/clients/kafka/settings.h"
 
-namespace mqlab::sim::kafka {
+namespace mqlab::sim::kafka::client {
 
 /// A topic that a process writes to. `port` is the process's output number.
 struct OutputPlan {
@@ -67,4 +67,4 @@ struct ClientPlans {
 /// Fills `plans` for one broker. Throws ScenarioError for settings that contradict each other.
 void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker, ClientPlans& plans);
 
-}  // namespace mqlab::sim::kafka
+}  // namespace mqlab::sim::kafka::client

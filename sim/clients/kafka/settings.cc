@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace mqlab::sim::kafka {
+namespace mqlab::sim::kafka::client {
 namespace {
 
 /// Values have been checked when the scenario was read.
@@ -149,4 +149,4 @@ ConsumerSettings consumer_settings(Flavour flavour, const Properties& properties
   return c;
 }
 
-}  // namespace mqlab::sim::kafka
+}  // namespace mqlab::sim::kafka::client

@@ -7,7 +7,7 @@
 #include "core/base/time.h"
 #include "core/scenario/scenario.h"
 
-namespace mqlab::sim::kafka {
+namespace mqlab::sim::kafka::client {
 
 struct ConnectionSettings {
   Duration request_timeout = Duration::seconds(30);   ///< java: request.timeout.ms; librdkafka: socket.timeout.ms (60 s)
@@ -67,4 +67,4 @@ struct ConsumerSettings {
 ProducerSettings producer_settings(Flavour flavour, const Properties& properties);
 ConsumerSettings consumer_settings(Flavour flavour, const Properties& properties);
 
-}  // namespace mqlab::sim::kafka
+}  // namespace mqlab::sim::kafka::client

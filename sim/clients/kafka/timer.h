@@ -7,7 +7,7 @@
 #include "sim/queue.h"
 #include "sim/world.h"
 
-namespace mqlab::sim::kafka {
+namespace mqlab::sim::kafka::client {
 
 class Timer {
  public:
@@ -47,4 +47,4 @@ class Timer {
   std::uint32_t generation_ = 0;
 };
 
-}  // namespace mqlab::sim::kafka
+}  // namespace mqlab::sim::kafka::client

@@ -1,0 +1,313 @@
+#include "sim/clients/kafka/wire.h"
+
+#include <algorithm>
+
+#include "sim/clients/kafka/client.h"
+
+namespace mqlab::sim::kafka::client {
+namespace {
+constexpr std::uint32_t jitter_percent = 20;  // CommonClientConfigs.RETRY_BACKOFF_JITTER, RD_KAFKA_RETRY_JITTER_PERCENT
+
+Duration jittered(Duration d, std::uint64_t bits) {
+  const std::int64_t spread = d.ns / 100 * jitter_percent;
+  if (spread == 0) return d;
+  return {d.ns - spread + static_cast<std::int64_t>(below(bits, static_cast<std::uint64_t>(2 * spread)))};
+}
+
+Duration doubled(Duration first, std::uint32_t times, Duration limit) {
+  for (; times > 0 && first < limit; --times) first = first * 2;
+  return first < limit ? first : limit;
+}
+}  // namespace
+
+Wire::Wire(KafkaClient& client, const ConnectionSettings& settings, std::span<Component* const> nodes, PlaceId places)
+    : client_(client), settings_(settings), nodes_(client.arena()),
+      leaders_(places, no_node, client.arena()), epochs_(places, 0, client.arena()) {
+  nodes_.reserve(nodes.size());
+  for (Component* node : nodes) {
+    nodes_.emplace_back(client.arena());
+    nodes_.back().component = node;
+    nodes_.back().process = node->owner;
+  }
+}
+
+std::uint64_t Wire::jitter() {
+  Process& p = client_.process();
+  return client_.world().draw(Purpose::retry_jitter, p.self(), p.incarnation(), ++draws_);
+}
+
+Duration Wire::backoff(std::uint32_t attempt) {
+  const Duration step = doubled(settings_.retry_backoff, attempt > 0 ? attempt - 1 : 0, settings_.retry_backoff_max);
+  if (client_.world().zero_jitter()) return step;
+  const Duration spread = jittered(step, jitter());
+  if (client_.plan().java()) return spread;
+  return spread < settings_.retry_backoff_max ? spread : settings_.retry_backoff_max;
+}
+
+NodeIndex Wire::index_of(ProcessId process) const {
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].process == process) return i;
+  }
+  return no_node;
+}
+
+bool Wire::reachable(const Node& node) const {
+  World& world = client_.world();
+  const ProcessId self = client_.process().self();
+  return world.running(node.process) && world.network().reachable(self, node.process) &&
+         world.network().reachable(node.process, self);
+}
+
+bool Wire::usable(NodeIndex index) const {
+  const Node& node = nodes_[index];
+  if (node.link == Link::up) return true;
+  return node.retry_at <= client_.now() && reachable(node);
+}
+
+NodeIndex Wire::any() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    turn_ = static_cast<NodeIndex>((turn_ + 1) % nodes_.size());
+    if (usable(turn_)) return turn_;
+  }
+  return no_node;
+}
+
+// ---- requests --------------------------------------------------------------------------------------------------
+
+/// librdkafka looks for late requests once a second (rd_kafka_broker_timeout_scan), Java whenever it polls.
+Instant Wire::deadline(Duration timeout) const {
+  const Instant exact = client_.now() + timeout;
+  if (client_.plan().java() || exact == Instant::never()) return exact;
+  constexpr std::int64_t second = 1'000'000'000;
+  return {(exact.ns + second - 1) / second * second};
+}
+
+std::uint32_t Wire::send_request(NodeIndex index, RequestKind kind, Request* request, std::uint64_t address,
+                                 std::uint32_t bytes, Duration timeout, std::uint64_t context) {
+  World& world = client_.world();
+  Node& node = nodes_[index];
+  const ProcessId self = client_.process().self();
+  request->kind = kind;
+  request->from = self;
+  request->correlation = next_correlation_++;
+  request->reply_to = &client_;
+  const RequestFault fault = world.request(client_.process(), kind);
+  request->answer_lost = fault.answer_lost;
+  Duration extra = fault.delay;
+  if (node.link != Link::up) {
+    node.link = Link::up;
+    ++node.generation;
+    world.network().reconnected(self, node.process);
+    for (int i = 0; i < 2; ++i) {
+      extra = extra + world.network().delay(self, node.process) + world.network().delay(node.process, self);
+    }
+  }
+  const bool patient = kind == RequestKind::fetch && !node.silent;
+  const Instant limit = patient ? Instant::never() : deadline(timeout);
+  node.pending.push_back({request->correlation, kind, index, false, limit, context});
+  timeouts_.set_by(world, client_, due::timeouts, limit);
+  const std::uint32_t correlation = request->correlation;
+  world.network().send(self, *node.component, bytes, request_event, address, 0, 0, extra);
+  return correlation;
+}
+
+void Wire::forget(std::uint32_t correlation) {
+  for (Node& node : nodes_) {
+    if (!node.pending.empty() && node.pending.back().correlation == correlation) node.pending.pop_back();
+  }
+}
+
+bool Wire::take(const Answer& answer, Pending& into) {
+  const NodeIndex index = index_of(answer.from);
+  if (index == no_node) return false;
+  Ring<Pending>& pending = nodes_[index].pending;
+  for (std::uint32_t i = 0; i < pending.size(); ++i) {  // answers come nearly in order: found near the front
+    if (pending[i].correlation != answer.correlation) continue;
+    if (pending[i].done) return false;
+    into = pending[i];
+    pending[i].done = true;
+    while (!pending.empty() && pending.front().done) pending.pop_front();
+    return true;
+  }
+  return false;
+}
+
+/// A late request costs the connection: java NetworkClient.handleTimedOutRequests; librdkafka socket.max.fails = 1.
+void Wire::timeouts_fired(const SimEvent& event) {
+  if (!timeouts_.fired(client_.world(), client_, event)) return;
+  const Instant now = client_.now();
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+    bool late = false;
+    for (std::uint32_t k = 0; k < nodes_[i].pending.size(); ++k) {
+      late = late || (!nodes_[i].pending[k].done && nodes_[i].pending[k].deadline <= now);
+    }
+    if (late) disconnect(i, Error::timed_out_local);
+  }
+  Instant next = Instant::never();
+  for (Node& node : nodes_) {
+    for (std::uint32_t k = 0; k < node.pending.size(); ++k) {
+      if (!node.pending[k].done) next = std::min(next, node.pending[k].deadline);
+    }
+  }
+  timeouts_.set_by(client_.world(), client_, due::timeouts, next);
+}
+
+// ---- connections -----------------------------------------------------------------------------------------------
+
+void Wire::disconnect(NodeIndex index, Error reason) {
+  Node& node = nodes_[index];
+  const Instant now = client_.now();
+  node.link = Link::down;
+  ++node.generation;
+  node.down_since = now;
+  node.retry_at = now + jittered(settings_.reconnect_backoff, jitter());
+  for (std::uint32_t n = node.pending.size(); n > 0; --n) {  // oldest first
+    const Pending pending = node.pending.front();
+    node.pending.pop_front();
+    if (pending.done) continue;
+    const bool late = reason == Error::timed_out_local && pending.deadline <= now;
+    client_.failed(pending, late ? Error::timed_out_local : Error::disconnected);
+  }
+  const bool any_up = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.link == Link::up; });
+  if (up_ && !any_up) {
+    up_ = false;
+    Event down;
+    down.kind = EventKind::down;
+    client_.process().post(down);
+  }
+  refresh();  // java NetworkClient.processDisconnection; librdkafka rd_kafka_broker_fail
+  arm_reconnect(node);
+}
+
+void Wire::arm_reconnect(Node& node) {
+  if (node.link == Link::up || !reachable(node)) return;
+  reconnect_.set_by(client_.world(), client_, due::reconnect, std::max(node.retry_at, client_.now()));
+}
+
+void Wire::reconnect_fired(const SimEvent& event) {
+  if (!reconnect_.fired(client_.world(), client_, event)) return;
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    if (node.link == Link::up || !reachable(node)) continue;
+    if (node.retry_at > client_.now()) {
+      arm_reconnect(node);
+    } else {
+      if (wants_metadata_) try_metadata();
+      client_.node_usable(i);
+    }
+  }
+}
+
+void Wire::disconnected(const SimEvent& event) {
+  const Node& node = nodes_[event.x];
+  if (node.link == Link::up && node.generation == event.y) disconnect(static_cast<NodeIndex>(event.x), Error::disconnected);
+}
+
+/// Looks at a node again after something happened to it or to the network.
+void Wire::look_again(NodeIndex index, bool came_back) {
+  World& world = client_.world();
+  Node& node = nodes_[index];
+  const bool silent = !reachable(node);
+  if (silent != node.silent) {
+    node.silent = silent;
+    for (std::uint32_t k = 0; k < node.pending.size(); ++k) {
+      Pending& p = node.pending[k];
+      if (p.kind != RequestKind::fetch || p.done) continue;
+      p.deadline = silent ? deadline(settings_.request_timeout) : Instant::never();
+      timeouts_.set_by(world, client_, due::timeouts, p.deadline);
+    }
+  }
+  if (silent || !came_back || node.link == Link::up) return;
+  // The next attempt of a series that has been backing off since the connection went.
+  if (node.link == Link::down) {
+    Duration step = settings_.reconnect_backoff;
+    for (Instant at = node.down_since; at + step < client_.now(); at = at + step) {
+      step = std::min(step * 2, settings_.reconnect_backoff_max);
+      if (step == settings_.reconnect_backoff_max) break;
+    }
+    const std::uint64_t wait = step.ns > 0 ? below(jitter(), static_cast<std::uint64_t>(step.ns)) : 0;
+    node.retry_at = std::max(node.retry_at, client_.now() + Duration::nanos(static_cast<std::int64_t>(wait)));
+  }
+  arm_reconnect(node);
+}
+
+void Wire::life_changed(ProcessId process, LifeChange change) {
+  World& world = client_.world();
+  const bool back = change == LifeChange::restarted || change == LifeChange::resumed || change == LifeChange::joined;
+  const bool network = change == LifeChange::cut || change == LifeChange::joined;
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    if (node.process == process) {
+      const bool reset = change == LifeChange::killed || (change == LifeChange::restarted && node.lost_power);
+      if (reset && node.link == Link::up) {
+        const Duration delay = world.network().delay(node.process, client_.process().self());
+        world.after(delay, client_, due::disconnected, 0, i, node.generation);
+      }
+      if (change == LifeChange::power_lost) node.lost_power = true;
+      if (change == LifeChange::restarted) node.lost_power = false;
+    }
+    if (node.process == process || network) look_again(i, back);
+  }
+}
+
+// ---- metadata --------------------------------------------------------------------------------------------------
+
+void Wire::start() {
+  for (NodeIndex i = 0; i < nodes_.size(); ++i) nodes_[i].silent = !reachable(nodes_[i]);
+  refresh();
+}
+
+void Wire::refresh() {
+  wants_metadata_ = true;
+  try_metadata();
+}
+
+void Wire::try_metadata() {
+  if (asking_metadata_ || !wants_metadata_) return;
+  if (client_.now() < metadata_at_) {
+    metadata_timer_.set_by(client_.world(), client_, due::metadata, metadata_at_);
+    return;
+  }
+  const NodeIndex node = any();
+  if (node == no_node) return;  // a node that becomes usable asks again
+  wants_metadata_ = false;
+  asking_metadata_ = true;
+  send(node, RequestKind::metadata, client_.arena().make<MetadataRequest>(), 40, settings_.request_timeout);
+}
+
+void Wire::metadata_fired(const SimEvent& event) {
+  if (metadata_timer_.fired(client_.world(), client_, event)) try_metadata();
+}
+
+void Wire::metadata_failed() {
+  asking_metadata_ = false;
+  metadata_at_ = client_.now() + backoff(++metadata_attempts_);
+  refresh();
+}
+
+/// Asked again with exponential back-off while leaders are missing: java Metadata with retry.backoff.ms; librdkafka
+/// rd_kafka_metadata_leader_query_tmr_cb.
+void Wire::metadata(MetadataAnswer* answer) {
+  asking_metadata_ = false;
+  for (std::size_t place = 0; place < answer->leaders.size() && place < leaders_.size(); ++place) {
+    if (answer->epochs[place] < epochs_[place]) continue;  // an old view: java Metadata.updateLatestMetadata (KIP-320)
+    epochs_[place] = answer->epochs[place];
+    leaders_[place] = answer->leaders[place] == no_process ? no_node : index_of(answer->leaders[place]);
+  }
+  destroy(client_.arena(), answer);
+  if (!up_) {
+    up_ = true;
+    Event up;
+    up.kind = EventKind::up;
+    client_.process().post(up);
+  }
+  client_.leaders_changed();
+  const bool again = wants_metadata_ || client_.unroutable();
+  if (!again) metadata_attempts_ = 0;
+  // Java keeps retry.backoff.ms between any two; librdkafka sends the first query of a series at once.
+  const bool wait = again || client_.plan().java();
+  metadata_at_ = wait ? client_.now() + backoff(again ? ++metadata_attempts_ : 1) : client_.now();
+  if (again) refresh();
+}
+
+}  // namespace mqlab::sim::kafka::client
