@@ -263,6 +263,8 @@ struct MetadataAnswer : Answer {
 struct InitProducerIdRequest : Request {
   std::uint32_t transactional_id = 0;///< 0 = idempotent only
   Duration timeout = {};
+  std::int64_t producer = -1;        ///< KIP-360: the identity to be raised; −1 = a new incarnation
+  std::int16_t epoch = -1;           ///< another than the coordinator's: PRODUCER_FENCED
 };
 struct InitProducerIdAnswer : Answer {
   std::int64_t producer = -1;
