@@ -59,6 +59,7 @@ void World::add(Component& component, ProcessId owner) {
 bool World::step() {
   State& s = *state_;
   if (s.over) return false;
+  drain_soon();  // what was asked for between two steps
   if (s.queue.empty() || at_rest()) {
     finish();
     return false;
