@@ -54,7 +54,7 @@ TEST_F(Kernel, TimeThenSequence) {
   world.after(Duration::millis(5), b, 3);
   world.soon(a, 0);
   world.run();
-  EXPECT_EQ(log, (std::vector<std::string>{"b2@3", "a0@3", "a1@5", "b3@5"}));
+  EXPECT_EQ(log, (std::vector<std::string>{"a0@0", "b2@3", "a1@5", "b3@5"}));
 }
 
 TEST_F(Kernel, AKillVoidsWhatWasUnderWay) {
