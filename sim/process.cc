@@ -229,6 +229,8 @@ void Process::arrive() {
 Row& Process::row(Kind kind, Phase phase) { return world_.row(self_, kind, phase); }
 Gate Process::anchored(const Row& row) { return world_.anchored(row); }
 
+void Process::record(const Now& now, const Event& event) { world_.record(self_, now, event); }
+
 void Process::carry_out(const Effect& effect) {
   const auto client = [&](TopicId topic) { return clients_[world_.setup().topology.topics[topic].broker]; };
   open_ops_ += waited_for(effect.kind) ? 1 : 0;

@@ -41,6 +41,7 @@ class Process final : public Component, public Host {
   void carry_out(const Effect& effect) override;
   void defer(const Event& event) override;
   void defer(std::span<const Effect> effects) override;
+  void record(const Now& now, const Event& event) override;
 
   void on(const SimEvent& event) override;
 

@@ -1,6 +1,9 @@
 #include "sim/world.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
+#include "core/seam/transcript.h"
 #include "sim/process.h"
 #include "sim/store.h"
 #include "sim/world_faults.h"
@@ -127,6 +130,14 @@ void World::save(Snapshot& into) const {
 void World::restore(const Snapshot& snapshot) {
   arena_.restore(snapshot.image);
   history_.truncate(snapshot.rows);
+}
+
+void World::record(ProcessId process, const Now& now, const Event& event) {
+  if (transcripts_ == nullptr) return;
+  const auto mine = [&](const Transcript& t) { return t.process == process && t.incarnation == incarnation(process); };
+  auto at = std::find_if(transcripts_->begin(), transcripts_->end(), mine);
+  if (at == transcripts_->end()) at = transcripts_->insert(at, {process, incarnation(process), {}});
+  append_event(at->events, now, event);
 }
 
 Row& World::row(ProcessId process, Kind kind, Phase phase) {

@@ -51,6 +51,16 @@ class World {
   const History& history() const { return history_; }
   std::uint64_t steps() const { return state_->steps; }
 
+  /// What one incarnation of a process was told; see core/seam/transcript.h.
+  struct Transcript {
+    ProcessId process;
+    Incarnation incarnation;
+    std::vector<std::byte> events;
+  };
+  /// From now on every event of every process is written down too. `into` must outlive the run.
+  void record_transcripts(std::vector<Transcript>& into) { transcripts_ = &into; }
+  void record(ProcessId process, const Now& now, const Event& event);
+
   struct Snapshot {
     std::vector<std::byte> image;
     std::size_t rows = 0;
@@ -168,6 +178,7 @@ class World {
   State* state_ = nullptr;   // in the arena
   const Schedule* schedule_ = nullptr;
   std::span<const Fault> faults_;
+  std::vector<Transcript>* transcripts_ = nullptr;
 };
 
 }  // namespace mqlab::sim
