@@ -5,6 +5,10 @@
 #include "core/faults/anchor.h"
 
 namespace mqlab::search {
+namespace {
+/// Small enough to stay in the second-level cache (1.3 MB), large enough that checkers run in long strides.
+constexpr std::size_t window_rows = 4 * History::chunk_rows;
+}  // namespace
 
 bool judged_under_faults(const ClaimSpec& claim) {
   const bool service_level = claim.id.starts_with("latency.") || claim.id == "throughput" || claim.id == "backlog.bounded";
@@ -28,20 +32,43 @@ void Runner::begin(const Schedule& schedule) {
 
 Outcome Runner::run(const Schedule& schedule) {
   begin(schedule);
-  Outcome outcome = finish();
-  outcome.faults_reached = world_.faults_fired() == faults_.size();
-  return outcome;
+  return finish();
+}
+
+void Runner::reset() {
+  for (const auto& checker : checkers_) checker->reset();
+  seen_ = 0;
+}
+
+void Runner::observe() {
+  world_.history().for_each(seen_, [&](std::span<const Row> rows) {
+    for (const auto& checker : checkers_) checker->observe(rows);
+  });
+  seen_ = world_.history().size();
+}
+
+Outcome Runner::judge() {
+  observe();
+  findings_.clear();
+  for (const auto& checker : checkers_) findings_.push_back(checker->finish());
+  return {findings_, world_.faults_fired() == faults_.size(), world_.steps()};
 }
 
 Outcome Runner::finish() {
   world_.run();
-  findings_.clear();
-  for (const auto& checker : checkers_) {
-    checker->reset();
-    world_.history().for_each(0, [&](std::span<const Row> rows) { checker->observe(rows); });
-    findings_.push_back(checker->finish());
+  reset();
+  return judge();
+}
+
+Outcome Runner::stream(const Schedule& schedule) {
+  begin(schedule);
+  reset();
+  while (world_.step()) {
+    if (world_.history().size() - seen_ < window_rows) continue;
+    observe();
+    world_.history().recycle(seen_);
   }
-  return {findings_, true, world_.steps()};
+  return judge();
 }
 
 }  // namespace mqlab::search

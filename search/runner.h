@@ -26,6 +26,9 @@ class Runner {
 
   /// The scenario's own faults, then the schedule's. Throws ScenarioError for a fault that names what is not there.
   Outcome run(const Schedule& schedule);
+  /// The same over a window of the history: rows are given back once the claims have seen them. For long runs; the
+  /// findings are the same, witnesses cannot be looked up afterwards.
+  Outcome stream(const Schedule& schedule);
   /// From zero up to the first event; step with world().
   void begin(const Schedule& schedule);
   /// Runs what is left of the world and judges it.
@@ -41,9 +44,14 @@ class Runner {
   std::vector<ClaimSpec> claims_;
   std::vector<std::unique_ptr<Checker>> checkers_;
   sim::World world_;
+  std::size_t seen_ = 0;  ///< rows that the checkers have observed
   Schedule schedule_;
   std::vector<Fault> faults_;
   std::vector<Finding> findings_;
+
+  void observe();
+  void reset();
+  Outcome judge();
 };
 
 /// Claims about latency, throughput and backlog are judged on runs without faults, unless `under_faults = true`.
