@@ -61,6 +61,7 @@ void Process::born() {
   context.instance = setup.topology.processes[self_].instance;
   context.incarnation = incarnation();
   context.capabilities = setup.capabilities[self_];
+  context.seed = world_.schedule_in_force().seed;
   context.random = RandomStream(world_.draw(Purpose::module, self_, context.incarnation));
   module_ = setup.modules[self_]->make(world_.arena(), context);
   driver_ = {};

@@ -1,0 +1,155 @@
+// What the search rests on: branches from snapshots are the runs they stand for, schedules are known by their number,
+// stories shrink and stay true.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/seam/transcript.h"
+#include "search/shrink.h"
+#include "search/verify.h"
+#include "tests/search/small.h"
+
+namespace mqlab::search {
+namespace {
+
+Verdict verdict(const Report& report, std::string_view id) {
+  for (const ClaimReport& claim : report.claims) {
+    if (claim.claim.id == id) return claim.verdict;
+  }
+  return Verdict::undecided;
+}
+
+TEST(Search, ABranchFromASnapshotIsTheRunFromTheStart) {
+  const auto setup = test::prepared(test::at_least_once());
+  Runner branching(*setup, setup->scenario.claims), straight(*setup, setup->scenario.claims);
+  const Schedule reference;
+  const Candidates candidates = collect(branching, reference);
+  ASSERT_GT(candidates.count(), 200u);
+  branching.begin(reference);
+  std::uint64_t number = 0;
+  for (const AnchorPoint& anchor : candidates.anchors) {
+    while (branching.world().steps() < anchor.step) branching.world().step();
+    sim::World::Snapshot snapshot;
+    branching.world().save(snapshot);
+    for (std::uint64_t d = 0; d < candidates.per_anchor(anchor); ++d, ++number) {
+      if (number % 7 != 0) continue;  // a seventh of them is plenty
+      const Schedule schedule = schedule_number(number + 1, reference.seed, candidates, setup->scenario);
+      const std::vector<Fault> faults = {bind(schedule.faults[0], setup->scenario, setup->topology)};
+      branching.world().restore(snapshot);
+      branching.world().arm(faults, anchor.seen_before);
+      branching.finish();
+      straight.run(schedule);
+      ASSERT_EQ(branching.history().hash(), straight.history().hash())
+          << "schedule " << number + 1 << ": " << schedule.faults[0].at.step << " nth " << schedule.faults[0].at.nth
+          << " message " << schedule.faults[0].at.message;
+    }
+    branching.world().restore(snapshot);
+  }
+}
+
+TEST(Search, TheSameScheduleGivesTheSameHistory) {
+  const auto setup = test::prepared(test::at_least_once(3));
+  Runner first(*setup, setup->scenario.claims), second(*setup, setup->scenario.claims);
+  const Candidates candidates = collect(first, {});
+  for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{17}, candidates.count() + 3}) {
+    const Schedule schedule = schedule_number(number, 7, candidates, setup->scenario);
+    first.run(schedule);
+    const std::uint64_t hash = first.history().hash();
+    second.run(schedule_number(number + 1, 7, candidates, setup->scenario));  // what ran before must not matter
+    second.run(schedule);
+    EXPECT_EQ(second.history().hash(), hash) << number;
+  }
+}
+
+TEST(Search, JobsChangeNeitherVerdictNorLowestFailure) {
+  const auto setup = test::prepared(test::at_least_once());
+  Options options;
+  options.schedules = 600;
+  const Report one = verify(*setup, options);
+  options.jobs = 3;
+  const Report three = verify(*setup, options);
+  ASSERT_EQ(one.claims.size(), three.claims.size());
+  for (std::size_t c = 0; c < one.claims.size(); ++c) {
+    EXPECT_EQ(one.claims[c].verdict, three.claims[c].verdict);
+    EXPECT_EQ(one.claims[c].first_failing_schedule, three.claims[c].first_failing_schedule);
+  }
+}
+
+TEST(Search, AtLeastOnceLosesNothingAndRepeatsAfterAKill) {
+  const auto setup = test::prepared(test::at_least_once());
+  const Report report = verify(*setup, {});
+  EXPECT_EQ(verdict(report, "no_loss"), Verdict::holds) << report.claims[0].explanation;
+  ASSERT_EQ(verdict(report, "no_duplicates"), Verdict::violated);
+  const Counterexample& story = *report.claims[1].counterexample;
+  EXPECT_LE(story.schedule.faults.size(), 1u);
+  EXPECT_LE(story.messages_after, 3u);
+  EXPECT_GE(story.story.size(), 3u);
+  EXPECT_TRUE(std::any_of(story.story.begin(), story.story.end(), [](const std::string& s) { return s.find("←") != std::string::npos; }))
+      << "the rows that prove it are marked";
+
+  Runner runner(*setup, setup->scenario.claims);
+  const Outcome again = runner.run(story.schedule);
+  EXPECT_EQ(again.findings[1].verdict, Verdict::violated) << "the stored schedule alone gives the violation again";
+}
+
+TEST(Search, MaskingAMessageLeavesTheOthersAlone) {
+  const auto setup = test::prepared(test::at_least_once());
+  Runner runner(*setup, setup->scenario.claims);
+  Schedule schedule;
+  const auto sends = [&] {
+    std::vector<std::pair<std::int64_t, MessageId>> out;
+    for (std::size_t i = 0; i < runner.history().size(); ++i) {
+      const Row& row = runner.history()[i];
+      if (row.kind == Kind::invoke) out.push_back({row.time, row.message});
+    }
+    return out;
+  };
+  runner.run(schedule);
+  auto before = sends();
+  schedule.masked = {3, 7};
+  runner.run(schedule);
+  std::erase_if(before, [](const auto& s) { return s.second == 3 || s.second == 7; });
+  EXPECT_EQ(sends(), before);
+}
+
+/// Every incarnation's transcript, led through a fresh module, must give the effects of the history, in order, up to
+/// where a kill cut them off.
+TEST(Search, TranscriptsReplayedThroughFreshModulesGiveTheSameEffects) {
+  const auto setup = test::prepared(test::at_least_once(3));
+  Runner runner(*setup, setup->scenario.claims);
+  const Candidates candidates = collect(runner, {});
+  for (std::uint64_t number = 0; number < candidates.count(); number += 97) {
+    std::vector<sim::World::Transcript> transcripts;
+    runner.world().record_transcripts(transcripts);
+    const Schedule schedule = schedule_number(number, 1, candidates, setup->scenario);
+    runner.run(schedule);
+    for (const auto& t : transcripts) {
+      std::vector<std::pair<Kind, OpId>> written, replayed;
+      for (std::size_t i = 0; i < runner.history().size(); ++i) {
+        const Row& row = runner.history()[i];
+        if (row.process != t.process || row.incarnation != t.incarnation || row.phase != Phase::invoke) continue;
+        if (row.op != 0 && (written.empty() || written.back().second != row.op)) written.push_back({row.kind, row.op});
+      }
+      Arena arena(1 << 22);
+      ModuleContext context;
+      context.process = t.process;
+      context.instance = setup->topology.processes[t.process].instance;
+      context.incarnation = t.incarnation;
+      context.capabilities = setup->capabilities[t.process];
+      context.seed = schedule.seed;
+      context.random = RandomStream(draw(schedule.seed, Purpose::module, t.process, t.incarnation));
+      Module* module = setup->modules[t.process]->make(arena, context);
+      replay_transcript(t.events, *module, [&](const Now&, const Event&, std::span<const Effect> effects) {
+        for (const Effect& e : effects) {
+          if (e.op != 0) replayed.push_back({e.kind, e.op});
+        }
+      });
+      ASSERT_LE(written.size(), replayed.size());
+      replayed.resize(written.size());
+      EXPECT_EQ(written, replayed) << setup->topology.processes[t.process].name << " in schedule " << number;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mqlab::search
