@@ -79,6 +79,12 @@ class ByPosition {
     const auto stray = strays_.find(position);
     return stray == strays_.end() ? T{} : stray->second;
   }
+  /// Calls f(position, value) for all values of touched pages, T{} among them.
+  template <class F>
+  void for_each(F&& f) const {
+    dense_.for_each([&](std::uint64_t i, const T& value) { f(base_ + static_cast<std::int64_t>(i), value); });
+    for (const auto& [position, value] : strays_) f(position, value);
+  }
   void reset() {
     dense_.reset();
     strays_.clear();
@@ -115,6 +121,15 @@ class Positions {
   }
   T get(PlaceId place, std::int64_t position) const {
     return place < places_.size() ? places_[place].values.get(position) : T{};
+  }
+  /// Calls f(place, position, value), in order of places.
+  template <class F>
+  void for_each(F&& f) const {
+    for (PlaceId place = 0; place < places_.size(); ++place) {
+      if (!places_[place].touched) continue;
+      places_[place].values.for_each(
+          [&](std::int64_t position, const T& value) { f(place, position, value); });
+    }
   }
   void reset() {
     for (const PlaceId place : touched_) {

@@ -25,7 +25,23 @@ constexpr std::array claims = {
               "in, as, repeats = allowed | strict", make_order_partition},
     ClaimInfo{"order.key", "per key and producer, first effects follow send order, across consumers", false,
               delivery_parameters, make_order_key},
+    ClaimInfo{"txn.read_committed", "no observer reads a record aborted, or before its commit was invoked",
+              false, "as", make_txn_read_committed},
+    ClaimInfo{"latency.*",
+              "the quantile from the intended send to the first effect, unanswered = ∞, is at most so much",
+              true, "at_most, of, in, as, deliveries = false, stage; * = p50, p90, p95, p99, p999, max",
+              make_latency},
+    ClaimInfo{"throughput", "effects per second in the steady window are at least so many", true,
+              "at_least, trim = 0.1, of, in, as, deliveries = false, stage", make_throughput},
+    ClaimInfo{"backlog.bounded", "acked ids without effect are never more than so many, and 0 at the end",
+              false, "at_most, of, in, as, deliveries = false, stage", make_backlog_bounded},
 };
+
+/// "latency.*" names a family.
+bool names(const ClaimInfo& claim, std::string_view id) {
+  if (!claim.id.ends_with('*')) return claim.id == id;
+  return id.starts_with(claim.id.substr(0, claim.id.size() - 1));
+}
 
 }  // namespace
 
@@ -49,11 +65,11 @@ std::unique_ptr<Checker> make_checker(const ClaimSpec& spec, const Scenario& sce
     throw ScenarioError(scenario.file, spec.line, "claims." + spec.id + std::string(key), problem);
   };
   const auto found =
-      std::find_if(claims.begin(), claims.end(), [&](const ClaimInfo& c) { return c.id == spec.id; });
+      std::find_if(claims.begin(), claims.end(), [&](const ClaimInfo& c) { return names(c, spec.id); });
   if (found == claims.end()) {
-    std::vector<std::string> names;
-    for (const ClaimInfo& claim : claims) names.emplace_back(claim.id);
-    fail("", "there is no such claim; " + suggestion(spec.id, names));
+    std::vector<std::string> valid;
+    for (const ClaimInfo& claim : claims) valid.emplace_back(claim.id);
+    fail("", "there is no such claim; " + suggestion(spec.id, valid));
   }
   if (!spec.excused.empty()) {
     fail(".excused", "nothing can be excused here: what retention or max-deliver removes counts as lost");

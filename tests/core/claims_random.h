@@ -10,14 +10,15 @@ namespace mqlab::testing {
 
 class RandomHistory {
  public:
-  RandomHistory(const Lab& lab, std::uint64_t seed) : lab_(&lab), random_(seed * 977 + 13) {}
+  RandomHistory(const Lab& lab, std::uint64_t seed, MessageId most_messages = 6)
+      : lab_(&lab), random_(seed * 977 + 13), most_messages_(most_messages) {}
 
   Rows make(unsigned changes) {
     accidents_ = once_in(3) ? 0 : 12;
     for (const char* name : {"requests/0", "requests/1", "vectors/0", "vectors/1", "letters/0", "other/0"}) {
       logs_[lab_->place(name)];
     }
-    const MessageId messages = upto(6);
+    const MessageId messages = upto(most_messages_);
     for (MessageId id = 1; id <= messages; ++id) life_of(id);
     if (once_in(4)) bulk(messages + 1);
     interleave();
@@ -26,7 +27,11 @@ class RandomHistory {
     end_phase();
     for (unsigned i = 0; i < changes; ++i) change();
     std::int64_t time = 0;
-    for (Row& r : rows_) r.time = time += static_cast<std::int64_t>(upto(3)) * 1'000'000;
+    for (Row& r : rows_) {
+      r.time = time += static_cast<std::int64_t>(upto(3)) * 1'000'000;
+      if (r.kind == Kind::invoke)
+        r.aux = std::max<std::int64_t>(0, time - static_cast<std::int64_t>(upto(4)) * 700'000);
+    }
     return rows_;
   }
 
@@ -290,6 +295,7 @@ class RandomHistory {
 
   const Lab* lab_;
   RandomStream random_;
+  MessageId most_messages_;
   std::uint32_t accidents_ = 0;
   OpId op_ = 1;
   std::map<ProcessId, std::uint32_t> transactions_;

@@ -1,0 +1,191 @@
+// latency.*, throughput and backlog.bounded by the book.
+#pragma once
+#include "tests/core/claims_naive_order.h"
+
+namespace mqlab::testing::naive {
+
+struct Timed {
+  MessageId id;
+  std::size_t row;
+};
+
+/// Publishes into a topic: when acked; within a transaction, when its commit is.
+inline std::vector<Timed> publish_effects(const Subject& s, const Rows& rows) {
+  std::vector<Timed> effects;
+  const auto same = [](const Row& a, const Row& b) {
+    return a.process == b.process && a.incarnation == b.incarnation && a.transaction == b.transaction;
+  };
+  const auto transactional = [&](const Row& r) {  // rows that tell of a transaction
+    return r.process < s.lab.topology.processes.size() && r.phase == Phase::ok &&
+           ((r.kind == Kind::publish && r.transaction != 0 && r.message != 0 &&
+             s.topic_of(r.place) == s.in) ||
+            r.kind == Kind::commit_transaction || r.kind == Kind::abort_transaction);
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& r = rows[i];
+    if (r.process >= s.lab.topology.processes.size() || r.phase != Phase::ok) continue;
+    if (r.kind == Kind::publish && r.transaction == 0 && r.message != 0 && s.topic_of(r.place) == s.in) {
+      effects.push_back({r.message, i});
+    }
+    if (r.kind != Kind::commit_transaction) continue;
+    std::vector<Timed> written;
+    for (std::size_t j = i; j-- > 0;) {  // back to where the process last told of anything else
+      const Row& w = rows[j];
+      if (w.process != r.process || !transactional(w)) continue;
+      if (!same(w, r) || w.kind != Kind::publish) break;
+      written.push_back({w.message, i});
+    }
+    effects.insert(effects.end(), written.begin(), written.end());
+  }
+  return effects;
+}
+
+inline std::vector<Timed> timed_effects(const Subject& s, const Rows& rows) {
+  if (!s.deliveries && s.as.empty() && !s.in.empty() && !s.is_store()) return publish_effects(s, rows);
+  std::vector<Timed> effects;
+  if (s.is_store()) {
+    for (const Effect& e : store_effects(s, rows)) effects.push_back({e.id, e.row});
+    return effects;
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& r = rows[i];
+    if (r.message == 0) continue;
+    const bool at_reader = s.reader(r) && s.lab.scenario.stages[*s.reader(r)].name == "embed";
+    if (!s.as.empty()
+            ? r.kind == Kind::deliver && s.by_observer(r) && s.topic_of(r.place) == s.in
+            : r.kind == (s.deliveries ? Kind::handle : Kind::complete) && r.phase == Phase::ok && at_reader) {
+      effects.push_back({r.message, i});
+    }
+  }
+  return effects;
+}
+
+inline bool found(const Subject& s, const Row& r) {
+  return s.as.empty() && !s.in.empty() && is_record(r) && r.message != 0 && s.topic_of(r.place) == s.in &&
+         !has_flag(r, flag::aborted | flag::open);
+}
+
+inline std::string parameter(const ClaimSpec& c, std::string_view key) {
+  for (const Property& p : c.parameters) {
+    if (p.key == key) return p.value;
+  }
+  return "";
+}
+
+/// at_most in whole milliseconds.
+inline Answer latency(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
+  const Subject s(lab, c);
+  const std::string name = c.id.substr(8);
+  const std::int64_t bound = std::stoll(parameter(c, "at_most")) * 1'000'000;
+  const std::uint64_t per_mille = name == "max" ? 1000 : name == "p50" ? 500 : 900;
+  const std::uint64_t needed = name == "max" ? 1 : name == "p50" ? 20 : 100;
+  constexpr std::int64_t never = INT64_MAX;
+  std::vector<std::int64_t> at_best, at_worst;
+  std::set<MessageId> done;
+  const std::vector<Timed> effects = timed_effects(s, rows);
+  Answer a;
+  std::uint64_t late = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& r = rows[i];
+    if (r.kind != Kind::invoke || !s.by_sender(r) || r.message == 0 || !done.insert(r.message).second)
+      continue;
+    std::int64_t took = never;
+    bool untimed = false;
+    for (std::size_t j = i + 1; j < rows.size() && took == never && !untimed; ++j) {
+      for (const Timed& e : effects) {
+        if (e.row == j && e.id == r.message)
+          took = std::max<std::int64_t>(0, rows[j].time - std::max<std::int64_t>(r.aux, 0));
+      }
+      untimed = took == never && found(s, rows[j]) && rows[j].message == r.message;
+    }
+    at_best.push_back(untimed ? 0 : took);
+    at_worst.push_back(took);
+    a.observed += took != never || untimed;
+    late += !untimed && took > bound;
+  }
+  a.population = at_best.size();
+  std::set<std::string> concerned = s.dead_letters();
+  concerned.insert({s.of, s.in});
+  if (!end_phase_seen(s, rows, concerned) || a.population < needed) return a;
+  std::sort(at_best.begin(), at_best.end());
+  std::sort(at_worst.begin(), at_worst.end());
+  const std::uint64_t rank = std::max<std::uint64_t>(1, (a.population * per_mille + 999) / 1000);
+  if (at_worst[rank - 1] <= bound) {
+    a.verdict = Verdict::holds;
+  } else if (at_best[rank - 1] > bound) {
+    a.verdict = Verdict::violated;
+    a.violations = late;
+  }
+  return a;
+}
+
+/// at_least per second; a tenth of the sends' time is cut at either end.
+inline Answer throughput(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
+  const Subject s(lab, c);
+  std::map<MessageId, std::size_t> sent;
+  std::int64_t first = INT64_MAX, last = INT64_MIN;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].kind != Kind::invoke || !s.by_sender(rows[i]) || rows[i].message == 0) continue;
+    if (!sent.try_emplace(rows[i].message, i).second) continue;
+    first = std::min(first, rows[i].aux);
+    last = std::max(last, rows[i].aux);
+  }
+  Answer a;
+  a.population = sent.size();
+  std::set<std::string> concerned = s.dead_letters();
+  concerned.insert({s.of, s.in});
+  if (!end_phase_seen(s, rows, concerned) || sent.size() < 100) return a;
+  const auto cut = static_cast<std::int64_t>(static_cast<double>(last - first) * 0.1);
+  if (last - cut <= first + cut) return a;
+  std::set<MessageId> done;
+  for (const Timed& e : timed_effects(s, rows)) {
+    const auto send = sent.find(e.id);
+    if (send == sent.end() || send->second > e.row || !done.insert(e.id).second) continue;
+    a.observed += rows[e.row].time >= first + cut && rows[e.row].time < last - cut;
+  }
+  const double rate = static_cast<double>(a.observed) / (static_cast<double>(last - first - 2 * cut) / 1e9);
+  a.verdict = rate >= std::stod(parameter(c, "at_least")) ? Verdict::holds : Verdict::violated;
+  a.violations = a.verdict == Verdict::violated;
+  return a;
+}
+
+inline Answer backlog(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
+  const Subject s(lab, c);
+  const std::uint64_t bound = std::stoull(parameter(c, "at_most"));
+  const std::vector<Timed> effects = timed_effects(s, rows);
+  const std::set<std::string> letters = s.dead_letters();
+  std::set<MessageId> acked, done;
+  std::uint64_t before = 0, exceeded = 0;
+  const auto backlog_now = [&] {
+    return static_cast<std::uint64_t>(
+        std::count_if(acked.begin(), acked.end(), [&](MessageId id) { return done.count(id) == 0; }));
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& r = rows[i];
+    const bool stored = r.kind == Kind::publish && r.phase == Phase::ok && r.message != 0;
+    if (stored && s.by_sender(r) && s.topic_of(r.place) == s.of) acked.insert(r.message);
+    const std::uint64_t now = backlog_now();
+    if (now > bound && before <= bound) ++exceeded;
+    if (stored && letters.count(s.topic_of(r.place)) != 0) done.insert(r.message);
+    for (const Timed& e : effects) {
+      if (e.row == i) done.insert(e.id);
+    }
+    if (found(s, r)) done.insert(r.message);
+    before = backlog_now();
+  }
+  Answer a;
+  a.population = acked.size();
+  a.observed = acked.size() - before;
+  std::set<std::string> concerned = letters;
+  concerned.insert({s.of, s.in});
+  const bool seen = end_phase_seen(s, rows, concerned);
+  a.violations = exceeded + (seen ? before : 0);
+  if (a.violations > 0) {
+    a.verdict = Verdict::violated;
+  } else if (seen && a.observed > 0) {
+    a.verdict = Verdict::holds;
+  }
+  return a;
+}
+
+}  // namespace mqlab::testing::naive
