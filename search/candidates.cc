@@ -17,22 +17,26 @@ bool request_action(Action action) { return action == Action::delay || action ==
 bool anchors_at(const Scenario& scenario, const ProcessInfo& process) {
   const auto& targets = scenario.menu.targets;
   if (process.role == Role::stage) {
-    const bool some_stage_named = std::any_of(scenario.stages.begin(), scenario.stages.end(), [&](const StageSpec& s) {
-      return std::find(targets.begin(), targets.end(), s.name) != targets.end();
-    });
+    const bool some_stage_named =
+        std::any_of(scenario.stages.begin(), scenario.stages.end(), [&](const StageSpec& s) {
+          return std::find(targets.begin(), targets.end(), s.name) != targets.end();
+        });
     return !some_stage_named || listed(targets, process.group);
   }
-  return process.role == Role::workload && std::find(targets.begin(), targets.end(), process.group) != targets.end();
+  return process.role == Role::workload &&
+         std::find(targets.begin(), targets.end(), process.group) != targets.end();
 }
 
-/// A broker is hit node by node when the menu names it (or one of its nodes); a stage's own process when it names
-/// the stage, or no target at all.
+/// A broker is hit node by node when the menu names it (or one of its nodes); a stage's own process when it
+/// names the stage, or no target at all.
 void collect_deeds(const Scenario& scenario, const Topology& topology, Candidates& found) {
   const FaultMenu& menu = scenario.menu;
-  const std::vector<Duration> heals = menu.heal.empty() ? std::vector<Duration>{Duration::seconds(1)} : menu.heal;
-  const bool self = std::any_of(topology.processes.begin(), topology.processes.end(), [&](const ProcessInfo& p) {
-    return (p.role == Role::stage || p.role == Role::workload) && listed(menu.targets, p.group);
-  });
+  const std::vector<Duration> heals =
+      menu.heal.empty() ? std::vector<Duration>{Duration::seconds(1)} : menu.heal;
+  const bool self =
+      std::any_of(topology.processes.begin(), topology.processes.end(), [&](const ProcessInfo& p) {
+        return (p.role == Role::stage || p.role == Role::workload) && listed(menu.targets, p.group);
+      });
   for (const Action action : menu.menu) {
     for (const Duration heal : heals) {
       if (request_action(action)) {
@@ -42,14 +46,17 @@ void collect_deeds(const Scenario& scenario, const Topology& topology, Candidate
       if (self && action != Action::power_loss) found.deeds.push_back({action, "", heal});
       for (const ProcessInfo& p : topology.processes) {
         if (p.role != Role::broker) continue;
-        const bool named = std::find(menu.targets.begin(), menu.targets.end(), p.group) != menu.targets.end() ||
-                           std::find(menu.targets.begin(), menu.targets.end(), p.name) != menu.targets.end();
-        if (named || (action == Action::power_loss && menu.targets.empty())) found.deeds.push_back({action, p.name, heal});
+        const bool named =
+            std::find(menu.targets.begin(), menu.targets.end(), p.group) != menu.targets.end() ||
+            std::find(menu.targets.begin(), menu.targets.end(), p.name) != menu.targets.end();
+        if (named || (action == Action::power_loss && menu.targets.empty()))
+          found.deeds.push_back({action, p.name, heal});
       }
       // Power fails for a whole cluster at once as well as for one node.
       for (const BrokerSpec& broker : scenario.brokers) {
         const bool named = listed(menu.targets, broker.name);
-        if (action == Action::power_loss && broker.nodes > 1 && named) found.deeds.push_back({action, broker.name, heal});
+        if (action == Action::power_loss && broker.nodes > 1 && named)
+          found.deeds.push_back({action, broker.name, heal});
       }
     }
   }
@@ -85,15 +92,19 @@ Candidates collect(Runner& runner, const Schedule& reference) {
     before = counts;
     for (; row < world.history().size(); ++row) {
       const Row& r = world.history()[row];
-      if (r.process >= topology.processes.size() || !anchors_at(scenario, topology.processes[r.process])) continue;
+      if (r.process >= topology.processes.size() || !anchors_at(scenario, topology.processes[r.process]))
+        continue;
       const auto what = step_of(r);
       if (!what || !listed(scenario.menu.steps, name_of(*what))) continue;
       const ProcessInfo& process = topology.processes[r.process];
-      const std::uint32_t code = (static_cast<std::uint32_t>(what->kind) << 24) | (static_cast<std::uint32_t>(what->phase) << 16) | what->request;
-      const auto key = std::tuple{static_cast<std::uint32_t>(process.role) << 16 | process.index, code, r.message};
+      const std::uint32_t code = (static_cast<std::uint32_t>(what->kind) << 24) |
+                                 (static_cast<std::uint32_t>(what->phase) << 16) | what->request;
+      const auto key =
+          std::tuple{static_cast<std::uint32_t>(process.role) << 16 | process.index, code, r.message};
       const std::uint32_t nth = ++counts[key];
       const auto past = before.find(key);
-      found.anchors.push_back({step, past == before.end() ? 0 : past->second, process.group, *what, r.message, nth});
+      found.anchors.push_back(
+          {step, past == before.end() ? 0 : past->second, process.group, *what, r.message, nth});
     }
   };
   scan(0);

@@ -1,4 +1,5 @@
-// The faults worth trying: every anchor that a run without faults shows, with everything the scenario's menu allows.
+// The faults worth trying: every anchor that a run without faults shows, with everything the scenario's menu
+// allows.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,12 +10,12 @@
 
 namespace mqlab::search {
 
-/// One anchor of the reference run, named so that it means the same in another run: the nth such step of a group, or
-/// of a group on one message.
+/// One anchor of the reference run, named so that it means the same in another run: the nth such step of a
+/// group, or of a group on one message.
 struct AnchorPoint {
-  std::uint64_t step = 0;        ///< World::steps() before the event in which the row was written
-  std::uint32_t seen_before = 0; ///< matching rows before that event
-  std::string group;             ///< stage or workload
+  std::uint64_t step = 0;         ///< World::steps() before the event in which the row was written
+  std::uint32_t seen_before = 0;  ///< matching rows before that event
+  std::string group;              ///< stage or workload
   Step what;
   MessageId message = 0;
   std::uint32_t nth = 1;
@@ -23,7 +24,7 @@ struct AnchorPoint {
 /// A thing to do at an anchor.
 struct Deed {
   Action action = Action::kill;
-  std::string target;            ///< empty = the anchored process
+  std::string target;  ///< empty = the anchored process
   Duration heal = {};
 };
 

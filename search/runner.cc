@@ -11,14 +11,16 @@ constexpr std::size_t window_rows = 4 * History::chunk_rows;
 }  // namespace
 
 bool judged_under_faults(const ClaimSpec& claim) {
-  const bool service_level = claim.id.starts_with("latency.") || claim.id == "throughput" || claim.id == "backlog.bounded";
+  const bool service_level =
+      claim.id.starts_with("latency.") || claim.id == "throughput" || claim.id == "backlog.bounded";
   const Property* asked = find(claim.parameters, "under_faults");
   return !service_level || (asked != nullptr && asked->value == "true");
 }
 
 Runner::Runner(const sim::Setup& setup, std::vector<ClaimSpec> claims)
     : setup_(setup), claims_(std::move(claims)), world_(setup) {
-  for (const ClaimSpec& claim : claims_) checkers_.push_back(make_checker(claim, setup.scenario, setup.topology));
+  for (const ClaimSpec& claim : claims_)
+    checkers_.push_back(make_checker(claim, setup.scenario, setup.topology));
 }
 
 void Runner::begin(const Schedule& schedule) {

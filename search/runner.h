@@ -1,4 +1,5 @@
-// One simulated world with the scenario's claims over it: schedule in, findings out. Reused for many schedules.
+// One simulated world with the scenario's claims over it: schedule in, findings out. Reused for many
+// schedules.
 #pragma once
 #include <memory>
 #include <span>
@@ -24,10 +25,11 @@ class Runner {
   /// `setup` must outlive the runner. `claims`: those of the scenario, or some of them.
   Runner(const sim::Setup& setup, std::vector<ClaimSpec> claims);
 
-  /// The scenario's own faults, then the schedule's. Throws ScenarioError for a fault that names what is not there.
+  /// The scenario's own faults, then the schedule's. Throws ScenarioError for a fault that names what is not
+  /// there.
   Outcome run(const Schedule& schedule);
-  /// The same over a window of the history: rows are given back once the claims have seen them. For long runs; the
-  /// findings are the same, witnesses cannot be looked up afterwards.
+  /// The same over a window of the history: rows are given back once the claims have seen them. For long
+  /// runs; the findings are the same, witnesses cannot be looked up afterwards.
   Outcome stream(const Schedule& schedule);
   /// From zero up to the first event; step with world().
   void begin(const Schedule& schedule);
@@ -54,7 +56,8 @@ class Runner {
   Outcome judge();
 };
 
-/// Claims about latency, throughput and backlog are judged on runs without faults, unless `under_faults = true`.
+/// Claims about latency, throughput and backlog are judged on runs without faults, unless `under_faults =
+/// true`.
 bool judged_under_faults(const ClaimSpec& claim);
 
 }  // namespace mqlab::search

@@ -24,12 +24,15 @@ void Share::run() {
   if (more()) random();
 }
 
-/// Walks the reference run once; at each event that holds anchors of this job, a snapshot, and a branch per fault.
+/// Walks the reference run once; at each event that holds anchors of this job, a snapshot, and a branch per
+/// fault.
 void Share::systematic() {
   const bool from_snapshots = runner_.setup().snapshots && runner_.setup().scenario.faults.empty();
   if (!from_snapshots) {
     for (std::uint64_t i = 0; i < candidates.count() && i + 1 < shared_.options.schedules && more(); ++i) {
-      if (mine(i + 1)) note(i + 1, runner_.run(schedule_number(i + 1, shared_.options.seed, candidates, runner_.setup().scenario)));
+      if (mine(i + 1))
+        note(i + 1,
+             runner_.run(schedule_number(i + 1, shared_.options.seed, candidates, runner_.setup().scenario)));
     }
     return;
   }
@@ -53,7 +56,8 @@ void Share::branch(const AnchorPoint& anchor, std::uint64_t first) {
   for (std::uint64_t v = 0; v < variants && first + v < shared_.options.schedules && more(); ++v) {
     if (!mine(first + v)) continue;
     const auto choice = candidates.at(first + v - 1);
-    faults_.assign(1, bind(to_spec(anchor, *choice.deed), runner_.setup().scenario, runner_.setup().topology));
+    faults_.assign(1,
+                   bind(to_spec(anchor, *choice.deed), runner_.setup().scenario, runner_.setup().topology));
     runner_.world().restore(snapshot_);
     runner_.world().arm(faults_, anchor.seen_before);
     Outcome outcome = runner_.finish();
@@ -98,7 +102,8 @@ void Share::note(std::uint64_t number, const Outcome& outcome) {
     }
   }
   shared_.done.fetch_add(1, std::memory_order_relaxed);
-  if (schedules % 16 == 0 && shared_.options.budget && std::chrono::steady_clock::now() >= shared_.end) shared_.stop = true;
+  if (schedules % 16 == 0 && shared_.options.budget && std::chrono::steady_clock::now() >= shared_.end)
+    shared_.stop = true;
 }
 
 }  // namespace mqlab::search

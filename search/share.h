@@ -19,14 +19,14 @@ struct Shared {
   std::chrono::steady_clock::time_point end;  ///< of the budget
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> done = 0;
-  std::atomic<std::uint64_t> broken = 0;      ///< claims found violated, over all jobs
+  std::atomic<std::uint64_t> broken = 0;  ///< claims found violated, over all jobs
 };
 
 class Share {
  public:
   struct Tally {
     std::uint64_t observed = 0, judged = 0, violations = 0, undecided = 0;
-    std::optional<std::uint64_t> lowest;      ///< failing schedule
+    std::optional<std::uint64_t> lowest;  ///< failing schedule
     std::string explanation, undecided_because;
     double value = 0;
   };
@@ -34,7 +34,7 @@ class Share {
   Share(const sim::Setup& setup, const std::vector<ClaimSpec>& claims, Shared& shared, unsigned job);
   void run();
 
-  std::vector<Tally> tallies;                 ///< by claim
+  std::vector<Tally> tallies;  ///< by claim
   std::uint64_t schedules = 0, reached = 0, anchors_reached = 0;
   std::unordered_set<std::uint64_t> shapes;
   Candidates candidates;

@@ -15,9 +15,12 @@ class Shrinker {
   Shrinker(Runner& runner, std::size_t claim, Schedule schedule)
       : runner_(runner), claim_(claim), best_(std::move(schedule)) {
     for (const Generator& g : runner.setup().generators) {
-      for (std::uint64_t i = 0; i < g.count(); ++i) messages_.push_back(g.first_id() + static_cast<MessageId>(i));
+      for (std::uint64_t i = 0; i < g.count(); ++i)
+        messages_.push_back(g.first_id() + static_cast<MessageId>(i));
     }
-    std::erase_if(messages_, [&](MessageId id) { return std::binary_search(best_.masked.begin(), best_.masked.end(), id); });
+    std::erase_if(messages_, [&](MessageId id) {
+      return std::binary_search(best_.masked.begin(), best_.masked.end(), id);
+    });
   }
 
   void run() {
@@ -58,13 +61,16 @@ class Shrinker {
     }
   }
 
-  /// Masks ever smaller runs of messages. An anchor that counts ("the 12th commit") may have to count less then.
+  /// Masks ever smaller runs of messages. An anchor that counts ("the 12th commit") may have to count less
+  /// then.
   void drop_messages() {
-    for (std::size_t block = (messages_.size() + 1) / 2; block > 0; block = block == 1 ? 0 : (block + 1) / 2) {
+    for (std::size_t block = (messages_.size() + 1) / 2; block > 0;
+         block = block == 1 ? 0 : (block + 1) / 2) {
       for (std::size_t begin = 0; begin < messages_.size();) {
         const std::size_t end = std::min(begin + block, messages_.size());
         if (mask(begin, end)) {
-          messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(begin), messages_.begin() + static_cast<std::ptrdiff_t>(end));
+          messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(begin),
+                          messages_.begin() + static_cast<std::ptrdiff_t>(end));
         } else {
           begin = end;
         }
@@ -74,7 +80,8 @@ class Shrinker {
 
   bool mask(std::size_t begin, std::size_t end) {
     Schedule less = best_;
-    less.masked.insert(less.masked.end(), messages_.begin() + static_cast<std::ptrdiff_t>(begin), messages_.begin() + static_cast<std::ptrdiff_t>(end));
+    less.masked.insert(less.masked.end(), messages_.begin() + static_cast<std::ptrdiff_t>(begin),
+                       messages_.begin() + static_cast<std::ptrdiff_t>(end));
     std::sort(less.masked.begin(), less.masked.end());
     if (keep(less)) return true;
     for (std::size_t f = 0; f < less.faults.size(); ++f) {

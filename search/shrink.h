@@ -7,7 +7,8 @@
 
 namespace mqlab::search {
 
-/// `claim`: index into runner.claims(), violated under `schedule`. Leaves the runner's history at the shrunk run.
+/// `claim`: index into runner.claims(), violated under `schedule`. Leaves the runner's history at the shrunk
+/// run.
 Counterexample shrink(Runner& runner, std::size_t claim, Schedule schedule);
 
 }  // namespace mqlab::search

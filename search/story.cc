@@ -26,7 +26,8 @@ class Teller {
       const Row& row = history_[i];
       std::string sentence = tell(row);
       if (sentence.empty()) continue;
-      if (std::binary_search(finding_.witness.begin(), finding_.witness.end(), i)) sentence += "   ← " + std::string("here");
+      if (std::binary_search(finding_.witness.begin(), finding_.witness.end(), i))
+        sentence += "   ← " + std::string("here");
       if (into.story.size() == sentences_at_most) {
         into.story.back() = "…";
         break;
@@ -48,13 +49,18 @@ class Teller {
 
   std::string tell(const Row& row) {
     switch (row.kind) {
-      case Kind::fault: return std::string(done_to(static_cast<Action>(row.aux))) + duration(row);
-      case Kind::heal: return std::string(after(static_cast<Action>(row.aux)));
+      case Kind::fault:
+        return std::string(done_to(static_cast<Action>(row.aux))) + duration(row);
+      case Kind::heal:
+        return std::string(after(static_cast<Action>(row.aux)));
       case Kind::commit:
       case Kind::commit_transaction:
-      case Kind::abort_transaction: return ended(row);
-      case Kind::revoking: return row.flags & flag::header ? std::string("loses partitions in a rebalance") : "";
-      default: break;
+      case Kind::abort_transaction:
+        return ended(row);
+      case Kind::revoking:
+        return row.flags & flag::header ? std::string("loses partitions in a rebalance") : "";
+      default:
+        break;
     }
     return concerned(row) ? about_message(row) : "";
   }
@@ -62,43 +68,70 @@ class Teller {
   std::string about_message(const Row& row) {
     switch (row.kind) {
       case Kind::publish:
-        if (row.phase == Phase::ok) return "stores " + message(row) + " → " + place(row) + (row.flags & flag::duplicate ? " (recognised as a repeat)" : "");
+        if (row.phase == Phase::ok)
+          return "stores " + message(row) + " → " + place(row) +
+                 (row.flags & flag::duplicate ? " (recognised as a repeat)" : "");
         if (row.phase == Phase::invoke) return "sends " + message(row);
         return "hears nothing certain of " + message(row);
-      case Kind::deliver: return "is given " + message(row) + " from " + place(row) + (row.attempt > 1 ? ", attempt " + std::to_string(row.attempt) : "");
-      case Kind::handle: return "starts on " + message(row);
-      case Kind::complete: return (row.phase == Phase::ok ? "is done with " : "fails on ") + message(row);
-      case Kind::ack: return "";
-      case Kind::store_write: return "writes " + message(row) + " to the store";
-      case Kind::audit: return "finds " + message(row) + " in " + place(row) + (row.flags & flag::aborted ? " (aborted)" : "");
-      default: return "";
+      case Kind::deliver:
+        return "is given " + message(row) + " from " + place(row) +
+               (row.attempt > 1 ? ", attempt " + std::to_string(row.attempt) : "");
+      case Kind::handle:
+        return "starts on " + message(row);
+      case Kind::complete:
+        return (row.phase == Phase::ok ? "is done with " : "fails on ") + message(row);
+      case Kind::ack:
+        return "";
+      case Kind::store_write:
+        return "writes " + message(row) + " to the store";
+      case Kind::audit:
+        return "finds " + message(row) + " in " + place(row) +
+               (row.flags & flag::aborted ? " (aborted)" : "");
+      default:
+        return "";
     }
   }
 
   std::string ended(const Row& row) const {
     const bool relevant = row.op != 0 && !(row.flags & flag::header);
     if (!relevant) return "";
-    const std::string what = row.kind == Kind::commit ? "commit" : row.kind == Kind::commit_transaction ? "transaction commit" : "transaction abort";
+    const std::string what = row.kind == Kind::commit               ? "commit"
+                             : row.kind == Kind::commit_transaction ? "transaction commit"
+                                                                    : "transaction abort";
     switch (row.phase) {
-      case Phase::invoke: return row.kind == Kind::commit ? "commits " + place(row) : "asks for the " + what;
-      case Phase::ok: return "the " + what + " is done";
-      case Phase::fail: return "the " + what + " is refused";
-      case Phase::unknown: return "the outcome of the " + what + " stays open";
+      case Phase::invoke:
+        return row.kind == Kind::commit ? "commits " + place(row) : "asks for the " + what;
+      case Phase::ok:
+        return "the " + what + " is done";
+      case Phase::fail:
+        return "the " + what + " is refused";
+      case Phase::unknown:
+        return "the outcome of the " + what + " stays open";
     }
     return "";
   }
 
-  static std::string duration(const Row& row) { return row.position > 0 ? " for " + format_duration(Duration{row.position}) : ""; }
+  static std::string duration(const Row& row) {
+    return row.position > 0 ? " for " + format_duration(Duration{row.position}) : "";
+  }
   static std::string_view done_to(Action action) {
     switch (action) {
-      case Action::kill: return "IS KILLED";
-      case Action::restart: return "IS RESTARTED";
-      case Action::pause: return "IS PAUSED";
-      case Action::power_loss: return "LOSES POWER";
-      case Action::partition: return "IS CUT OFF";
-      case Action::delay: return "HAS ITS REQUEST HELD BACK";
-      case Action::drop_response: return "LOSES THE ANSWER TO ITS REQUEST";
-      case Action::clock_jump: return "HAS ITS CLOCK MOVED";
+      case Action::kill:
+        return "IS KILLED";
+      case Action::restart:
+        return "IS RESTARTED";
+      case Action::pause:
+        return "IS PAUSED";
+      case Action::power_loss:
+        return "LOSES POWER";
+      case Action::partition:
+        return "IS CUT OFF";
+      case Action::delay:
+        return "HAS ITS REQUEST HELD BACK";
+      case Action::drop_response:
+        return "LOSES THE ANSWER TO ITS REQUEST";
+      case Action::clock_jump:
+        return "HAS ITS CLOCK MOVED";
     }
     return "";
   }
@@ -106,10 +139,14 @@ class Teller {
     switch (action) {
       case Action::kill:
       case Action::power_loss:
-      case Action::restart: return "is back";
-      case Action::pause: return "goes on";
-      case Action::partition: return "is connected again";
-      default: return "";
+      case Action::restart:
+        return "is back";
+      case Action::pause:
+        return "goes on";
+      case Action::partition:
+        return "is connected again";
+      default:
+        return "";
     }
   }
 

@@ -7,7 +7,8 @@
 
 namespace mqlab::search {
 
-/// Fills story and story_lanes: what happened to the messages of the witness and to the processes around them.
+/// Fills story and story_lanes: what happened to the messages of the witness and to the processes around
+/// them.
 void tell(const sim::Setup& setup, const History& history, const Finding& finding, Counterexample& into);
 
 }  // namespace mqlab::search

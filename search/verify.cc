@@ -27,7 +27,8 @@ std::vector<ClaimSpec> chosen(const Scenario& scenario, const std::vector<std::s
   }
   for (const std::string& id : ids) {
     if (std::find(names.begin(), names.end(), id) == names.end()) {
-      throw ScenarioError(scenario.file, 0, "claims." + id, "the scenario makes no such claim; " + suggestion(id, names));
+      throw ScenarioError(scenario.file, 0, "claims." + id,
+                          "the scenario makes no such claim; " + suggestion(id, names));
     }
   }
   return claims;
@@ -45,14 +46,16 @@ ClaimReport merged(const ClaimSpec& claim, const std::vector<std::unique_ptr<Sha
     report.undecided += tally.undecided;
     if (tally.value != 0) report.value = tally.value;
     if (undecided_because.empty()) undecided_because = tally.undecided_because;
-    const bool lower = tally.lowest && (!report.first_failing_schedule || *tally.lowest < *report.first_failing_schedule);
+    const bool lower =
+        tally.lowest && (!report.first_failing_schedule || *tally.lowest < *report.first_failing_schedule);
     if (lower) report.first_failing_schedule = tally.lowest;
     if (lower || report.explanation.empty()) report.explanation = tally.explanation;
   }
   if (report.violations > 0) {
     report.verdict = Verdict::violated;
   } else if (report.undecided > 0 || report.judged == 0) {
-    report.explanation = std::to_string(report.undecided) + " of " + std::to_string(report.undecided + report.judged) +
+    report.explanation = std::to_string(report.undecided) + " of " +
+                         std::to_string(report.undecided + report.judged) +
                          " schedules are undecided: " + undecided_because;
   } else {
     report.verdict = Verdict::holds;
@@ -83,7 +86,8 @@ std::uint64_t shape(const History& history) {
   return hash;
 }
 
-Schedule schedule_number(std::uint64_t number, std::uint64_t seed, const Candidates& candidates, const Scenario& scenario) {
+Schedule schedule_number(std::uint64_t number, std::uint64_t seed, const Candidates& candidates,
+                         const Scenario& scenario) {
   Schedule schedule;
   schedule.seed = seed;
   if (number == 0) return schedule;
@@ -97,7 +101,8 @@ Schedule schedule_number(std::uint64_t number, std::uint64_t seed, const Candida
   if (singles == 0) return schedule;
   const std::uint64_t faults = 1 + below(draw(seed, Purpose::schedule, number, 1), scenario.menu.at_most);
   std::vector<std::uint64_t> picks;
-  for (std::uint64_t k = 0; k < faults; ++k) picks.push_back(below(draw(seed, Purpose::schedule, number, 2, k), singles));
+  for (std::uint64_t k = 0; k < faults; ++k)
+    picks.push_back(below(draw(seed, Purpose::schedule, number, 2, k), singles));
   std::sort(picks.begin(), picks.end());  // fault k + 1 arms after fault k: in the order of the reference run
   for (const std::uint64_t pick : picks) {
     const auto choice = candidates.at(pick);
@@ -112,7 +117,8 @@ Report verify(const sim::Setup& setup, const Options& options, const OnProgress&
   Shared shared{options, begin};
   if (options.budget) shared.end = begin + std::chrono::nanoseconds(options.budget->ns);
   std::vector<std::unique_ptr<Share>> shares;
-  for (unsigned job = 0; job < options.jobs; ++job) shares.push_back(std::make_unique<Share>(setup, claims, shared, job));
+  for (unsigned job = 0; job < options.jobs; ++job)
+    shares.push_back(std::make_unique<Share>(setup, claims, shared, job));
   std::vector<std::future<void>> jobs;
   for (auto& share : shares) jobs.push_back(std::async(std::launch::async, [&share] { share->run(); }));
   wait_for(jobs, shared, progress);
@@ -137,7 +143,8 @@ Report verify(const sim::Setup& setup, const Options& options, const OnProgress&
     report.claims.push_back(merged(claims[c], shares, c));
     ClaimReport& claim = report.claims.back();
     if (!claim.first_failing_schedule) continue;
-    claim.counterexample = shrink(runner, c, schedule_number(*claim.first_failing_schedule, options.seed, candidates, setup.scenario));
+    claim.counterexample = shrink(
+        runner, c, schedule_number(*claim.first_failing_schedule, options.seed, candidates, setup.scenario));
     claim.explanation = claim.counterexample->finding.explanation;
   }
   return report;

@@ -100,8 +100,8 @@ void World::dispatch(const SimEvent& event) {
   }
 }
 
-/// Nothing is under way, and nothing that is still to come lies within the time after which the system counts as
-/// idle: what is left are timers of idle clients and brokers.
+/// Nothing is under way, and nothing that is still to come lies within the time after which the system counts
+/// as idle: what is left are timers of idle clients and brokers.
 bool World::at_rest() const {
   const State& s = *state_;
   if (s.active_faults > 0 || s.busy_workloads > 0 || s.matcher.timed() != nullptr) return false;
@@ -134,7 +134,9 @@ void World::restore(const Snapshot& snapshot) {
 
 void World::record(ProcessId process, const Now& now, const Event& event) {
   if (transcripts_ == nullptr) return;
-  const auto mine = [&](const Transcript& t) { return t.process == process && t.incarnation == incarnation(process); };
+  const auto mine = [&](const Transcript& t) {
+    return t.process == process && t.incarnation == incarnation(process);
+  };
   auto at = std::find_if(transcripts_->begin(), transcripts_->end(), mine);
   if (at == transcripts_->end()) at = transcripts_->insert(at, {process, incarnation(process), {}});
   append_event(at->events, now, event);

@@ -25,8 +25,8 @@ class Store;
 
 /// What a client is told when it puts a request on the wire.
 struct RequestFault {
-  Duration delay = {};         ///< hold the request back so long
-  bool answer_lost = false;    ///< it is carried out, but its answer never arrives
+  Duration delay = {};       ///< hold the request back so long
+  bool answer_lost = false;  ///< it is carried out, but its answer never arrives
 };
 
 class World {
@@ -85,7 +85,8 @@ class World {
     schedule(now() + delay, target, kind, a, x, y);
   }
   /// At this instant, after the event being processed and before any other.
-  void soon(Component& target, std::uint16_t kind, std::uint64_t a = 0, std::uint32_t x = 0, std::uint32_t y = 0) {
+  void soon(Component& target, std::uint16_t kind, std::uint64_t a = 0, std::uint32_t x = 0,
+            std::uint32_t y = 0) {
     state_->soon.push_back(make(now(), target, kind, a, x, y));
   }
   void push(const SimEvent& event) { state_->queue.push(event); }
@@ -110,14 +111,14 @@ class World {
   Row& row(ProcessId process, Kind kind, Phase phase);
   /// Tests the armed faults against a row of an application or client and carries a match out.
   Gate anchored(const Row& row);
-  /// A client puts a request on the wire: writes the request row and says what a fault does to it. A process that
-  /// is to die at this point dies once the current event is through, its request being sent.
+  /// A client puts a request on the wire: writes the request row and says what a fault does to it. A process
+  /// that is to die at this point dies once the current event is through, its request being sent.
   RequestFault request(Process& process, RequestKind kind);
 
   // ---- faults (sim/world_faults.cc) ----
   void kill(ProcessId p, bool power_loss);
-  /// A process ended by itself: its supervisor starts it anew after limits::supervisor_delay, unless a fault's end
-  /// does.
+  /// A process ended by itself: its supervisor starts it anew after limits::supervisor_delay, unless a
+  /// fault's end does.
   void end(ProcessId p);
   void start(ProcessId p);
   void pause(ProcessId p);
@@ -128,12 +129,20 @@ class World {
   struct Life {
     std::uint32_t life = 0;  ///< rises at death and at birth; events scheduled under another value are void
     bool alive = true;
-    std::uint8_t paused = 0; ///< how many pauses hold it
+    std::uint8_t paused = 0;  ///< how many pauses hold it
     Incarnation incarnation = 0;
     std::size_t first_row = 0;  ///< of this incarnation
   };
   struct State {
-    State(Arena& arena) : queue(arena), soon(arena), components(arena), lives(arena), processes(arena), clusters(arena), stores(arena), stash(arena) {}
+    State(Arena& arena)
+        : queue(arena),
+          soon(arena),
+          components(arena),
+          lives(arena),
+          processes(arena),
+          clusters(arena),
+          stores(arena),
+          stash(arena) {}
     std::uint64_t seed = 0;
     bool zero_jitter = false;
     bool over = false;
@@ -149,7 +158,7 @@ class World {
     Vec<Life> lives;
     Vec<Process*> processes;
     Vec<Cluster*> clusters;
-    Vec<Store*> stores;  ///< by topic; nullptr for what is no store
+    Vec<Store*> stores;    ///< by topic; nullptr for what is no store
     Ring<SimEvent> stash;  ///< due while their process was paused, in order
     Network* network = nullptr;
     Component* heals = nullptr;
@@ -174,8 +183,8 @@ class World {
   const Setup& setup_;
   Arena arena_;
   History history_;
-  Effects effects_;          // scratch, empty between steps
-  State* state_ = nullptr;   // in the arena
+  Effects effects_;         // scratch, empty between steps
+  State* state_ = nullptr;  // in the arena
   const Schedule* schedule_ = nullptr;
   std::span<const Fault> faults_;
   std::vector<Transcript>* transcripts_ = nullptr;

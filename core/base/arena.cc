@@ -17,7 +17,9 @@ Arena::Arena(std::size_t reserve_bytes)
 
 Arena::~Arena() { std::free(base_); }
 
-void Arena::reset() noexcept { *control_ = Control{.used = (sizeof(Control) + 63) & ~std::size_t{63}, .free = {}}; }
+void Arena::reset() noexcept {
+  *control_ = Control{.used = (sizeof(Control) + 63) & ~std::size_t{63}, .free = {}};
+}
 
 void* Arena::bump(std::size_t bytes) {
   if (bytes > reserved_ - control_->used) throw std::bad_alloc();

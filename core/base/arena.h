@@ -1,8 +1,8 @@
 // One block of memory that holds a whole simulated world, so that reset and snapshot are a memcpy.
 //
-// The block never moves while the arena lives; pointers inside it therefore stay valid after a restore into the
-// same arena. Nothing may order or hash by address. Objects in an arena are not destroyed one by one: they must
-// own nothing outside it.
+// The block never moves while the arena lives; pointers inside it therefore stay valid after a restore into
+// the same arena. Nothing may order or hash by address. Objects in an arena are not destroyed one by one:
+// they must own nothing outside it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,9 @@ class Arena {
   }
   /// Gives the memory of `object` back without running a destructor.
   template <class T>
-  void recycle(T* object) noexcept { deallocate(object, sizeof(T)); }
+  void recycle(T* object) noexcept {
+    deallocate(object, sizeof(T));
+  }
 
   /// Forgets everything.
   void reset() noexcept;
@@ -75,11 +77,14 @@ struct ArenaAllocator {
   Arena* arena;
   ArenaAllocator(Arena& a) noexcept : arena(&a) {}  // NOLINT(google-explicit-constructor)
   template <class U>
-  ArenaAllocator(const ArenaAllocator<U>& o) noexcept : arena(o.arena) {}  // NOLINT(google-explicit-constructor)
+  ArenaAllocator(const ArenaAllocator<U>& o) noexcept
+      : arena(o.arena) {}  // NOLINT(google-explicit-constructor)
   T* allocate(std::size_t n) { return static_cast<T*>(arena->allocate(n * sizeof(T))); }
   void deallocate(T* p, std::size_t n) noexcept { arena->deallocate(p, n * sizeof(T)); }
   template <class U>
-  bool operator==(const ArenaAllocator<U>& o) const noexcept { return arena == o.arena; }
+  bool operator==(const ArenaAllocator<U>& o) const noexcept {
+    return arena == o.arena;
+  }
 };
 
 template <class T>

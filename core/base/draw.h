@@ -9,11 +9,27 @@ namespace mqlab {
 
 /// What a draw decides. Part of the hash; append only, or every stored seed changes its meaning.
 enum class Purpose : std::uint16_t {
-  arrival, key, size, digest, service_time, failure, network_latency, network_loss, fsync, write_back,
-  retry_jitter, partitioner, broker_cpu, schedule, module, election, tie,
+  arrival,
+  key,
+  size,
+  digest,
+  service_time,
+  failure,
+  network_latency,
+  network_loss,
+  fsync,
+  write_back,
+  retry_jitter,
+  partitioner,
+  broker_cpu,
+  schedule,
+  module,
+  election,
+  tie,
 };
 
-constexpr std::uint64_t mix(std::uint64_t x) {  // splitmix64's finaliser: every input bit reaches every output bit
+constexpr std::uint64_t mix(
+    std::uint64_t x) {  // splitmix64's finaliser: every input bit reaches every output bit
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;

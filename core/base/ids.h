@@ -5,12 +5,12 @@
 
 namespace mqlab {
 
-using MessageId = std::uint32_t;   ///< stamped by the workload, kept through retries and stages; 0 = none
-using OpId = std::uint32_t;        ///< one effect of one incarnation of a process; 0 = none
-using PlaceId = std::uint32_t;     ///< index into Topology::places (a topic-partition, a stream, a store)
-using TopicId = std::uint32_t;     ///< index into Topology::topics (a Kafka topic or a NATS stream)
-using ProcessId = std::uint16_t;   ///< index into Topology::processes
-using Incarnation = std::uint16_t; ///< how often a process was started before: 0, 1, 2 …
+using MessageId = std::uint32_t;    ///< stamped by the workload, kept through retries and stages; 0 = none
+using OpId = std::uint32_t;         ///< one effect of one incarnation of a process; 0 = none
+using PlaceId = std::uint32_t;      ///< index into Topology::places (a topic-partition, a stream, a store)
+using TopicId = std::uint32_t;      ///< index into Topology::topics (a Kafka topic or a NATS stream)
+using ProcessId = std::uint16_t;    ///< index into Topology::processes
+using Incarnation = std::uint16_t;  ///< how often a process was started before: 0, 1, 2 …
 
 inline constexpr PlaceId no_place = 0xffff'ffff;
 inline constexpr TopicId no_topic = 0xffff'ffff;

@@ -1,5 +1,5 @@
-// exp, log and the normal quantile from + − × ÷ and √ alone: IEEE 754 gives these the same bits on every machine,
-// which the mathematical library does not promise (it differs with and without fused multiply-add).
+// exp, log and the normal quantile from + − × ÷ and √ alone: IEEE 754 gives these the same bits on every
+// machine, which the mathematical library does not promise (it differs with and without fused multiply-add).
 #pragma once
 
 namespace mqlab {

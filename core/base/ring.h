@@ -16,7 +16,8 @@ class Ring {
   explicit Ring(Arena& arena) : arena_(&arena) {}
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
-  Ring(Ring&& o) noexcept : arena_(o.arena_), data_(o.data_), capacity_(o.capacity_), head_(o.head_), size_(o.size_) {
+  Ring(Ring&& o) noexcept
+      : arena_(o.arena_), data_(o.data_), capacity_(o.capacity_), head_(o.head_), size_(o.size_) {
     o.data_ = nullptr;
     o.capacity_ = o.head_ = o.size_ = 0;
   }

@@ -1,4 +1,5 @@
-// 128-bit products. A compiler extension of GCC and Clang, named once so that -Wpedantic need not be told twice.
+// 128-bit products. A compiler extension of GCC and Clang, named once so that -Wpedantic need not be told
+// twice.
 #pragma once
 
 namespace mqlab {

@@ -1,9 +1,9 @@
 #include "core/modules/built_in.h"
 
+#include "core/base/limits.h"
 #include "core/modules/observer.h"
 #include "core/modules/offset_sink.h"
 #include "core/modules/producer.h"
-#include "core/base/limits.h"
 #include "core/modules/settings.h"
 #include "core/modules/stage.h"
 #include "core/modules/transactional_stage.h"
@@ -30,7 +30,9 @@ class Plan final : public ModulePlan {
 class ProducerPlan final : public ModulePlan {
  public:
   explicit ProducerPlan(ProducerSettings settings) : settings_(settings) {}
-  Module* make(Arena& arena, const ModuleContext&) const override { return arena.make<Producer>(arena, settings_); }
+  Module* make(Arena& arena, const ModuleContext&) const override {
+    return arena.make<Producer>(arena, settings_);
+  }
   std::vector<Kind> effects() const override { return {Kind::publish, Kind::flush}; }
 
  private:
@@ -57,12 +59,12 @@ bool on_queue(const Scenario& scenario, const Topology& topology, const StageSpe
          scenario.brokers[input.broker].kind != BrokerKind::redpanda;
 }
 
-/// How many messages one fetch asks for: the module's `batch`, else the client's own (Java: max.poll.records 500 at
-/// once; librdkafka and nats.c hand out one message a call).
+/// How many messages one fetch asks for: the module's `batch`, else the client's own (Java: max.poll.records
+/// 500 at once; librdkafka and nats.c hand out one message a call).
 std::uint32_t batch_of(const PropertyScope& scope, const StageSpec& stage) {
   const PropertyScope client{scope.scenario, stage.consumer, scope.path + ".consumer"};
-  const std::uint32_t poll = number(client, "max.poll.records", scope.scenario.flavour == Flavour::java ? 500 : 1, 1,
-                                    limits::fetch_max);
+  const std::uint32_t poll = number(client, "max.poll.records",
+                                    scope.scenario.flavour == Flavour::java ? 500 : 1, 1, limits::fetch_max);
   return number(scope, "batch", poll, 1, limits::fetch_max);
 }
 
@@ -77,7 +79,8 @@ StageSettings read_stage(const Scenario& scenario, const Topology& topology, Pro
   const StageSpec& stage = stage_of(scenario, topology, process);
   const PropertyScope scope{scenario, stage.settings, "stages." + stage.name};
   if (stage.inputs.empty()) {
-    throw ScenarioError(scenario.file, stage.line, scope.path + ".input", "a stage reads something: name its input");
+    throw ScenarioError(scenario.file, stage.line, scope.path + ".input",
+                        "a stage reads something: name its input");
   }
   if (stage.retry.style == RetrySpec::Style::topics) {
     throw ScenarioError(scenario.file, stage.line, scope.path + ".retry.style",
@@ -85,7 +88,9 @@ StageSettings read_stage(const Scenario& scenario, const Topology& topology, Pro
   }
   StageSettings s{HandlingSettings(stage)};
   const std::string_view commit = choice(scope, "commit", {"sync", "async", "auto"});
-  s.commit = commit == "sync" ? CommitMode::sync : commit == "async" ? CommitMode::async : CommitMode::automatic;
+  s.commit = commit == "sync"    ? CommitMode::sync
+             : commit == "async" ? CommitMode::async
+                                 : CommitMode::automatic;
   s.before = choice(scope, "when", {"after", "before"}) == "before";
   s.batch = batch_of(scope, stage);
   s.in_progress = duration(scope, "in_progress", Duration::forever());
@@ -112,7 +117,8 @@ std::unique_ptr<ModulePlan> make_stage(const Scenario& scenario, const Topology&
 }
 
 const std::vector<SettingInfo> stage_settings = {
-    {"commit", "sync", "sync: wait for each commit; async; auto: left to the client library (enable.auto.commit)"},
+    {"commit", "sync",
+     "sync: wait for each commit; async; auto: left to the client library (enable.auto.commit)"},
     {"when", "after", "commit or ack after processing (at least once) or before it (at most once)"},
     {"batch", "1 (java: max.poll.records)", "messages asked for at a time; a batch is committed as a whole"},
     {"in_progress", "never", "queues: tell the broker so often that work goes on"},
@@ -121,7 +127,8 @@ const std::vector<SettingInfo> stage_settings = {
 
 }  // namespace
 
-std::unique_ptr<ModulePlan> plan_producer(const Scenario& scenario, const Topology& topology, ProcessId process) {
+std::unique_ptr<ModulePlan> plan_producer(const Scenario& scenario, const Topology& topology,
+                                          ProcessId process) {
   const WorkloadSpec& workload = scenario.workloads[topology.processes[process].index];
   const PropertyScope scope{scenario, workload.settings, "workloads." + workload.name};
   return std::make_unique<ProducerPlan>(ProducerSettings{boolean(scope, "resend", false)});
@@ -131,12 +138,14 @@ std::unique_ptr<ModulePlan> plan_observer(const Scenario&, const Topology&, Proc
   return std::make_unique<ObserverPlan>(500);
 }
 
-std::unique_ptr<ModulePlan> plan_consumer(const Scenario& scenario, const Topology& topology, ProcessId process) {
+std::unique_ptr<ModulePlan> plan_consumer(const Scenario& scenario, const Topology& topology,
+                                          ProcessId process) {
   need_output(scenario, stage_of(scenario, topology, process), false);
   return make_stage(scenario, topology, process, read_stage(scenario, topology, process));
 }
 
-std::unique_ptr<ModulePlan> plan_stage(const Scenario& scenario, const Topology& topology, ProcessId process) {
+std::unique_ptr<ModulePlan> plan_stage(const Scenario& scenario, const Topology& topology,
+                                       ProcessId process) {
   need_output(scenario, stage_of(scenario, topology, process), true);
   StageSettings s = read_stage(scenario, topology, process);
   s.output = true;
@@ -159,12 +168,18 @@ std::unique_ptr<ModulePlan> plan_transactional(const Scenario& scenario, const T
   s.batch = common.batch;
   s.has_dead_letter = common.has_dead_letter;
   s.dead_letter = common.dead_letter;
-  std::vector<Kind> kinds = {Kind::fetch, Kind::publish, Kind::begin, Kind::offsets_to_transaction,
-                             Kind::commit_transaction, Kind::abort_transaction, Kind::seek};
+  std::vector<Kind> kinds = {Kind::fetch,
+                             Kind::publish,
+                             Kind::begin,
+                             Kind::offsets_to_transaction,
+                             Kind::commit_transaction,
+                             Kind::abort_transaction,
+                             Kind::seek};
   return std::make_unique<Plan<TransactionalSettings, TransactionalStage>>(std::move(s), std::move(kinds));
 }
 
-std::unique_ptr<ModulePlan> plan_offset_sink(const Scenario& scenario, const Topology& topology, ProcessId process) {
+std::unique_ptr<ModulePlan> plan_offset_sink(const Scenario& scenario, const Topology& topology,
+                                             ProcessId process) {
   const StageSpec& stage = stage_of(scenario, topology, process);
   OffsetSinkSettings s{HandlingSettings(stage)};
   s.batch = read_stage(scenario, topology, process).batch;
@@ -175,17 +190,21 @@ std::unique_ptr<ModulePlan> plan_offset_sink(const Scenario& scenario, const Top
 std::span<const ModuleInfo> all_modules() {
   static const std::vector<SettingInfo> batch_only = {stage_settings[2]};
   static const std::vector<ModuleInfo> modules = {
-      {"producer", "a workload's side: publishes what it is asked to",
-       {{"resend", "false", "the application publishes a failed or unknown message again, under the same id"}},
+      {"producer",
+       "a workload's side: publishes what it is asked to",
+       {{"resend", "false",
+         "the application publishes a failed or unknown message again, under the same id"}},
        plan_producer},
-      {"consumer", "consume, process, commit or ack; the effect is the handling itself", stage_settings, plan_consumer},
+      {"consumer", "consume, process, commit or ack; the effect is the handling itself", stage_settings,
+       plan_consumer},
       {"stage", "consume, process, publish, commit or ack", stage_settings, plan_stage},
-      {"transactional-stage", "consume, process and publish in one transaction with the input's offsets", batch_only,
-       plan_transactional},
+      {"transactional-stage", "consume, process and publish in one transaction with the input's offsets",
+       batch_only, plan_transactional},
       {"idempotent-sink", "consume, process, write to a store under the request's id: repeats overwrite",
        stage_settings, plan_idempotent_sink},
-      {"external-offset-sink", "write result and input offset to a store in one atomic batch; start from there",
-       batch_only, plan_offset_sink},
+      {"external-offset-sink",
+       "write result and input offset to a store in one atomic batch; start from there", batch_only,
+       plan_offset_sink},
       {"observer", "reads a topic from its start and does nothing", {}, plan_observer},
   };
   return modules;

@@ -11,8 +11,10 @@ std::uint64_t bound(double share) {
 }  // namespace
 
 HandlingSettings::HandlingSettings(const StageSpec& stage)
-    : service_time(stage.service_time), transient_below(bound(stage.failure.transient)),
-      poison_below(bound(stage.failure.poison)), retry(stage.retry) {}
+    : service_time(stage.service_time),
+      transient_below(bound(stage.failure.transient)),
+      poison_below(bound(stage.failure.poison)),
+      retry(stage.retry) {}
 
 Duration Handling::backoff(std::uint32_t attempt) const {
   Duration wait = settings_.retry.backoff;

@@ -1,4 +1,5 @@
-// What an application does with one message, as far as the lab can know it: how long it takes and whether it fails.
+// What an application does with one message, as far as the lab can know it: how long it takes and whether it
+// fails.
 #pragma once
 #include "core/base/draw.h"
 #include "core/modules/registry.h"
@@ -18,14 +19,17 @@ struct HandlingSettings {
 class Handling {
  public:
   Handling(const HandlingSettings& settings, const ModuleContext& context)
-      : settings_(settings), seed_(context.seed), process_((std::uint64_t{context.process} << 32) | context.incarnation) {}
+      : settings_(settings),
+        seed_(context.seed),
+        process_((std::uint64_t{context.process} << 32) | context.incarnation) {}
 
   /// Draws depend on the message and on how often this incarnation has tried it, not on when.
   Duration service_time(const Message& m, std::uint32_t attempt) const {
     return settings_.service_time.sample(draw(seed_, Purpose::service_time, process_, m.id, key(m, attempt)));
   }
   bool fails(const Message& m, std::uint32_t attempt) const {
-    if (settings_.poison_below > 0 && draw(seed_, Purpose::failure, 0, m.id) < settings_.poison_below) return true;
+    if (settings_.poison_below > 0 && draw(seed_, Purpose::failure, 0, m.id) < settings_.poison_below)
+      return true;
     return settings_.transient_below > 0 &&
            draw(seed_, Purpose::failure, process_ + 1, m.id, key(m, attempt)) < settings_.transient_below;
   }

@@ -15,7 +15,11 @@ std::uint64_t row_key(const Message& m) {
 }  // namespace
 
 OffsetSink::OffsetSink(Arena& arena, const OffsetSinkSettings& settings, const ModuleContext& context)
-    : settings_(settings), handling_(settings.handling, context), batch_(arena), start_(arena), read_ops_(arena) {}
+    : settings_(settings),
+      handling_(settings.handling, context),
+      batch_(arena),
+      start_(arena),
+      read_ops_(arena) {}
 
 void OffsetSink::handle(const Now& now, const Event& event, Effects& effects) {
   react(now, event, effects);
@@ -29,7 +33,9 @@ void OffsetSink::handle(const Now& now, const Event& event, Effects& effects) {
 
 void OffsetSink::react(const Now& now, const Event& event, Effects& effects) {
   switch (event.kind) {
-    case EventKind::start: fetch(effects); break;
+    case EventKind::start:
+      fetch(effects);
+      break;
     case EventKind::delivered:
       for (const Message& m : event.messages) {
         batch_.push_back(m);
@@ -41,8 +47,12 @@ void OffsetSink::react(const Now& now, const Event& event, Effects& effects) {
         step_ = Step::ready;
       }
       break;
-    case EventKind::assigned: assigned(event, effects); break;
-    case EventKind::revoking: effects.release(event.places, event.generation); break;
+    case EventKind::assigned:
+      assigned(event, effects);
+      break;
+    case EventKind::revoking:
+      effects.release(event.places, event.generation);
+      break;
     case EventKind::settled:
       for (const Settlement& s : event.settlements) settled(s, effects);
       break;
@@ -53,7 +63,8 @@ void OffsetSink::react(const Now& now, const Event& event, Effects& effects) {
       stopping_ = true;
       if (step_ == Step::fetching) step_ = Step::stopped;
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -76,7 +87,8 @@ void OffsetSink::settled(const Settlement& s, Effects& effects) {
     for (std::size_t i = 0; i < read_ops_.size(); ++i) {
       if (read_ops_[i] != s.op) continue;
       start_[i].position = -1;  // nothing stored yet: the broker's reset policy decides
-      if (s.value.size == sizeof(std::int64_t)) std::memcpy(&start_[i].position, s.value.data, sizeof(std::int64_t));
+      if (s.value.size == sizeof(std::int64_t))
+        std::memcpy(&start_[i].position, s.value.data, sizeof(std::int64_t));
       if (--reads_ == 0) effects.accept(start_, generation_);
     }
   } else if (s.of == Kind::store_write && step_ == Step::writing) {

@@ -12,7 +12,8 @@ struct OffsetSinkSettings {
   std::uint32_t batch = 1;
 };
 
-/// The broker's own commits are not used: what counts is the store. Rows are keyed by the input's place and offset.
+/// The broker's own commits are not used: what counts is the store. Rows are keyed by the input's place and
+/// offset.
 class OffsetSink final : public Module {
  public:
   OffsetSink(Arena& arena, const OffsetSinkSettings& settings, const ModuleContext& context);
@@ -32,11 +33,11 @@ class OffsetSink final : public Module {
   Step step_ = Step::fetching;
   bool stopping_ = false;
   std::uint32_t generation_ = 0;
-  std::uint32_t reads_ = 0;         ///< stored offsets still to come before the assignment is accepted
+  std::uint32_t reads_ = 0;  ///< stored offsets still to come before the assignment is accepted
   Instant wake_ = Instant::never();
   Ring<Message> batch_;
-  Vec<PlacePosition> start_;        ///< of the assignment being taken over
-  Vec<OpId> read_ops_;              ///< by position in start_
+  Vec<PlacePosition> start_;  ///< of the assignment being taken over
+  Vec<OpId> read_ops_;        ///< by position in start_
 };
 
 }  // namespace mqlab

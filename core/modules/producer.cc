@@ -16,7 +16,9 @@ void Producer::handle(const Now&, const Event& event, Effects& effects) {
     case EventKind::settled:
       for (const Settlement& s : event.settlements) settled(s, effects);
       break;
-    case EventKind::blocked: blocked_ = true; break;
+    case EventKind::blocked:
+      blocked_ = true;
+      break;
     case EventKind::unblocked:
       blocked_ = false;
       while (!waiting_.empty() && !blocked_) {
@@ -25,8 +27,11 @@ void Producer::handle(const Now&, const Event& event, Effects& effects) {
         send(m, effects);
       }
       break;
-    case EventKind::stop: effects.flush(); break;
-    default: break;
+    case EventKind::stop:
+      effects.flush();
+      break;
+    default:
+      break;
   }
 }
 
@@ -38,7 +43,8 @@ void Producer::send(const Message& message, Effects& effects) {
 void Producer::settled(const Settlement& s, Effects& effects) {
   if (s.of != Kind::publish) return;
   Message message;
-  for (std::uint32_t i = 0; i < in_flight_.size(); ++i) {  // settlements come nearly in order: found near the front
+  for (std::uint32_t i = 0; i < in_flight_.size();
+       ++i) {  // settlements come nearly in order: found near the front
     if (in_flight_[i].op != s.op) continue;
     message = in_flight_[i].message;
     in_flight_[i] = in_flight_.front();

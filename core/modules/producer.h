@@ -12,7 +12,8 @@ struct ProducerSettings {
 
 class Producer final : public Module {
  public:
-  Producer(Arena& arena, const ProducerSettings& settings) : settings_(settings), waiting_(arena), in_flight_(arena) {}
+  Producer(Arena& arena, const ProducerSettings& settings)
+      : settings_(settings), waiting_(arena), in_flight_(arena) {}
   void handle(const Now& now, const Event& event, Effects& effects) override;
 
  private:

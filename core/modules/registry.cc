@@ -17,9 +17,12 @@ ForeignModules& foreign() {
 
 std::string_view module_name(const Scenario& scenario, const ProcessInfo& process) {
   switch (process.role) {
-    case Role::workload: return "producer";
-    case Role::observer: return "observer";
-    default: return scenario.stages[process.index].module;
+    case Role::workload:
+      return "producer";
+    case Role::observer:
+      return "observer";
+    default:
+      return scenario.stages[process.index].module;
   }
 }
 
@@ -30,8 +33,10 @@ void set_foreign_modules(ForeignModules factory) { foreign() = std::move(factory
 Ports ports_of(const Scenario& scenario, const Topology& topology, ProcessId id) {
   const ProcessInfo& process = topology.processes[id];
   Ports ports;
-  if (process.role == Role::workload) ports.outputs = {topology.topic(scenario.workloads[process.index].topic)};
-  if (process.role == Role::observer) ports.inputs = {topology.topic(scenario.observers[process.index].topic)};
+  if (process.role == Role::workload)
+    ports.outputs = {topology.topic(scenario.workloads[process.index].topic)};
+  if (process.role == Role::observer)
+    ports.inputs = {topology.topic(scenario.observers[process.index].topic)};
   if (process.role != Role::stage) return ports;
   const StageSpec& stage = scenario.stages[process.index];
   for (const std::string& name : stage.inputs) ports.inputs.push_back(topology.topic(name));
@@ -41,7 +46,8 @@ Ports ports_of(const Scenario& scenario, const Topology& topology, ProcessId id)
   return ports;
 }
 
-std::unique_ptr<ModulePlan> plan_module(const Scenario& scenario, const Topology& topology, ProcessId process) {
+std::unique_ptr<ModulePlan> plan_module(const Scenario& scenario, const Topology& topology,
+                                        ProcessId process) {
   const std::string_view name = module_name(scenario, topology.processes[process]);
   if (foreign_module(name) && foreign()) {
     if (auto plan = foreign()(scenario, topology, process)) return plan;

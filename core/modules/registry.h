@@ -30,8 +30,8 @@ struct ModuleContext {
   std::uint32_t instance = 0;
   Incarnation incarnation = 0;
   Capabilities capabilities;
-  std::uint64_t seed = 0;     ///< of the run; for draws that all processes must share
-  RandomStream random;  ///< keyed by seed, process and incarnation
+  std::uint64_t seed = 0;  ///< of the run; for draws that all processes must share
+  RandomStream random;     ///< keyed by seed, process and incarnation
 };
 
 /// A module with its settings read and checked, ready to be started any number of times.
@@ -63,13 +63,15 @@ struct ModuleInfo {
 std::span<const ModuleInfo> all_modules();
 
 /// The module of a process; throws ScenarioError for an unknown module or setting.
-std::unique_ptr<ModulePlan> plan_module(const Scenario& scenario, const Topology& topology, ProcessId process);
+std::unique_ptr<ModulePlan> plan_module(const Scenario& scenario, const Topology& topology,
+                                        ProcessId process);
 
 /// Hands the modules' names and settings to the scenario reader; call once at start-up.
 void publish_module_catalog();
 
 /// How modules outside C++ come in: called for names of the form FILE.py:Class.
-using ForeignModules = std::function<std::unique_ptr<ModulePlan>(const Scenario&, const Topology&, ProcessId)>;
+using ForeignModules =
+    std::function<std::unique_ptr<ModulePlan>(const Scenario&, const Topology&, ProcessId)>;
 void set_foreign_modules(ForeignModules factory);
 
 }  // namespace mqlab

@@ -22,7 +22,8 @@ std::string_view choice(const PropertyScope& scope, std::string_view key,
   const auto* found = std::find(choices.begin(), choices.end(), property->value);
   if (found != choices.end()) return *found;
   const std::vector<std::string> names(choices.begin(), choices.end());
-  fail(scope, *property, "no such choice: " + quoted(property->value) + "; " + suggestion(property->value, names));
+  fail(scope, *property,
+       "no such choice: " + quoted(property->value) + "; " + suggestion(property->value, names));
 }
 
 bool boolean(const PropertyScope& scope, std::string_view key, bool default_value) {
@@ -33,14 +34,15 @@ bool boolean(const PropertyScope& scope, std::string_view key, bool default_valu
   fail(scope, *property, quoted(property->value) + " is neither true nor false");
 }
 
-std::uint32_t number(const PropertyScope& scope, std::string_view key, std::uint32_t default_value, std::uint32_t low,
-                     std::uint32_t high) {
+std::uint32_t number(const PropertyScope& scope, std::string_view key, std::uint32_t default_value,
+                     std::uint32_t low, std::uint32_t high) {
   const Property* property = find(scope.properties, key);
   if (property == nullptr) return default_value;
   const auto value = parse_integer(property->value);
   if (value && *value >= low && *value <= high) return static_cast<std::uint32_t>(*value);
-  fail(scope, *property, quoted(property->value) + " is not a whole number from " + std::to_string(low) + " to " +
-                             std::to_string(high));
+  fail(scope, *property,
+       quoted(property->value) + " is not a whole number from " + std::to_string(low) + " to " +
+           std::to_string(high));
 }
 
 Duration duration(const PropertyScope& scope, std::string_view key, Duration default_value) {

@@ -17,11 +17,12 @@ struct PropertyScope {
 };
 
 /// One of `choices`, the first by default. Throws ScenarioError otherwise.
-std::string_view choice(const PropertyScope& scope, std::string_view key, std::initializer_list<std::string_view> choices);
+std::string_view choice(const PropertyScope& scope, std::string_view key,
+                        std::initializer_list<std::string_view> choices);
 bool boolean(const PropertyScope& scope, std::string_view key, bool default_value);
 /// In [low, high].
-std::uint32_t number(const PropertyScope& scope, std::string_view key, std::uint32_t default_value, std::uint32_t low,
-                     std::uint32_t high);
+std::uint32_t number(const PropertyScope& scope, std::string_view key, std::uint32_t default_value,
+                     std::uint32_t low, std::uint32_t high);
 /// "500ms"; > 0, or `default_value` when absent.
 Duration duration(const PropertyScope& scope, std::string_view key, Duration default_value);
 

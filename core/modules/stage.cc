@@ -6,11 +6,18 @@
 namespace mqlab {
 
 Stage::Stage(Arena& arena, const StageSettings& settings, const ModuleContext& context)
-    : settings_(settings), handling_(settings.handling, context), capabilities_(context.capabilities), arena_(arena),
-      batch_(arena), pending_(arena), processed_(arena), receipts_(arena) {}
+    : settings_(settings),
+      handling_(settings.handling, context),
+      capabilities_(context.capabilities),
+      arena_(arena),
+      batch_(arena),
+      pending_(arena),
+      processed_(arena),
+      receipts_(arena) {}
 
 Instant Stage::deadline() const {
-  return step_ == Step::working || step_ == Step::backing_off ? std::min(wake_, progress_at_) : Instant::never();
+  return step_ == Step::working || step_ == Step::backing_off ? std::min(wake_, progress_at_)
+                                                              : Instant::never();
 }
 
 void Stage::handle(const Now& now, const Event& event, Effects& effects) {
@@ -20,8 +27,12 @@ void Stage::handle(const Now& now, const Event& event, Effects& effects) {
 
 void Stage::react(const Now& now, const Event& event, Effects& effects) {
   switch (event.kind) {
-    case EventKind::start: fetch(effects); break;
-    case EventKind::delivered: delivered(event, effects); break;
+    case EventKind::start:
+      fetch(effects);
+      break;
+    case EventKind::delivered:
+      delivered(event, effects);
+      break;
     case EventKind::settled:
       for (const Settlement& s : event.settlements) settled(s, effects);
       break;
@@ -29,7 +40,9 @@ void Stage::react(const Now& now, const Event& event, Effects& effects) {
       generation_ = event.generation;
       effects.accept(event.places, event.generation);
       break;
-    case EventKind::revoking: revoked(event, effects); break;
+    case EventKind::revoking:
+      revoked(event, effects);
+      break;
     case EventKind::stop:
       stopping_ = true;
       if (batch_.empty() && pending_.empty()) step_ = Step::stopped;
@@ -40,10 +53,13 @@ void Stage::react(const Now& now, const Event& event, Effects& effects) {
         progress_at_ = now.mono + settings_.in_progress;
       }
       if (now.mono < wake_) break;
-      if (step_ == Step::working) worked(now, effects);
-      else if (step_ == Step::backing_off) step_ = Step::ready;
+      if (step_ == Step::working)
+        worked(now, effects);
+      else if (step_ == Step::backing_off)
+        step_ = Step::ready;
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -91,7 +107,8 @@ void Stage::work(const Now& now, Effects& effects) {
   step_ = Step::working;
   effects.handle(m);
   wake_ = now.mono + handling_.service_time(m, attempt_);
-  progress_at_ = capabilities_.in_progress && !settings_.before ? now.mono + settings_.in_progress : Instant::never();
+  progress_at_ =
+      capabilities_.in_progress && !settings_.before ? now.mono + settings_.in_progress : Instant::never();
   if (wake_ <= now.mono) worked(now, effects);
 }
 
@@ -193,8 +210,10 @@ void Stage::settled(const Settlement& s, Effects& effects) {
   if (s.op == commit_op_ && commit_op_ != 0) {
     // A refused commit (say, the group moved on) leaves the work to be done again by whoever owns it now.
     commit_op_ = 0;
-    if (step_ == Step::committing_before) step_ = Step::ready;
-    else if (step_ == Step::committing_after) fetch(effects);
+    if (step_ == Step::committing_before)
+      step_ = Step::ready;
+    else if (step_ == Step::committing_after)
+      fetch(effects);
     return;
   }
   if (s.of != Kind::publish && s.of != Kind::store_write) return;
@@ -204,7 +223,8 @@ void Stage::settled(const Settlement& s, Effects& effects) {
     pending_[i] = pending_.front();
     pending_.pop_front();
     if (s.outcome != Outcome::ok && s.error != ErrorClass::fatal && s.error != ErrorClass::fenced) {
-      put(pending.message, pending.output, effects);  // at least once: published again until it is known to be there
+      put(pending.message, pending.output,
+          effects);  // at least once: published again until it is known to be there
       return;
     }
     const bool set_aside = settings_.has_dead_letter && pending.output == settings_.dead_letter;
@@ -220,7 +240,8 @@ void Stage::settled(const Settlement& s, Effects& effects) {
 }
 
 void Stage::note(const Message& message) {
-  const auto at = std::find_if(processed_.begin(), processed_.end(), [&](const auto& p) { return p.place == message.place; });
+  const auto at = std::find_if(processed_.begin(), processed_.end(),
+                               [&](const auto& p) { return p.place == message.place; });
   if (at == processed_.end()) {
     processed_.push_back({message.place, message.position + 1});
   } else {
@@ -234,11 +255,12 @@ OpId Stage::commit(bool sync, Effects& effects) {
   return op;
 }
 
-/// A rebalance comes while this loop waits in a fetch, so nothing is in hand unless the partitions are lost already:
-/// then what is left of them must not be touched any more.
+/// A rebalance comes while this loop waits in a fetch, so nothing is in hand unless the partitions are lost
+/// already: then what is left of them must not be touched any more.
 void Stage::revoked(const Event& event, Effects& effects) {
   const auto gone = [&](PlaceId place) {
-    return std::any_of(event.places.begin(), event.places.end(), [&](const auto& p) { return p.place == place; });
+    return std::any_of(event.places.begin(), event.places.end(),
+                       [&](const auto& p) { return p.place == place; });
   };
   std::erase_if(processed_, [&](const PlacePosition& p) { return event.lost && gone(p.place); });
   for (std::uint32_t n = batch_.size(), i = 0; i < n; ++i) {

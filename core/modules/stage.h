@@ -16,18 +16,18 @@ enum class CommitMode : std::uint8_t {
 struct StageSettings {
   HandlingSettings handling;
   CommitMode commit = CommitMode::sync;
-  bool before = false;             ///< commit (ack) before processing: at most once
-  std::uint32_t batch = 1;         ///< messages asked for at a time
+  bool before = false;                         ///< commit (ack) before processing: at most once
+  std::uint32_t batch = 1;                     ///< messages asked for at a time
   Duration in_progress = Duration::forever();  ///< queues: tell the broker so often that work goes on
   bool output = false;
-  bool store = false;              ///< the result goes to the store, keyed by request: repeats overwrite
-  std::uint8_t dead_letter = 0;    ///< output number; only if has_dead_letter
+  bool store = false;            ///< the result goes to the store, keyed by request: repeats overwrite
+  std::uint8_t dead_letter = 0;  ///< output number; only if has_dead_letter
   bool has_dead_letter = false;
-  bool publish_waits = false;      ///< wait for each publish before the next message
+  bool publish_waits = false;  ///< wait for each publish before the next message
 };
 
-/// One message at a time. A fetched batch is worked off before the next fetch; the commit (sync or async) covers the
-/// batch once all its publishes have settled. Queues: each message is acked when it is done.
+/// One message at a time. A fetched batch is worked off before the next fetch; the commit (sync or async)
+/// covers the batch once all its publishes have settled. Queues: each message is acked when it is done.
 class Stage final : public Module {
  public:
   Stage(Arena& arena, const StageSettings& settings, const ModuleContext& context);
@@ -36,7 +36,14 @@ class Stage final : public Module {
 
  private:
   enum class Step : std::uint8_t {
-    fetching, committing_before, ready, working, backing_off, publishing, committing_after, stopped
+    fetching,
+    committing_before,
+    ready,
+    working,
+    backing_off,
+    publishing,
+    committing_after,
+    stopped
   };
   struct Pending {  ///< a publish or store write under way
     OpId op;
@@ -47,10 +54,10 @@ class Stage final : public Module {
   void react(const Now& now, const Event& event, Effects& effects);
   void delivered(const Event& event, Effects& effects);
   void settled(const Settlement& s, Effects& effects);
-  void next(Effects& effects);                        ///< takes the message in hand off; goes on or ends the batch
+  void next(Effects& effects);  ///< takes the message in hand off; goes on or ends the batch
   void take_off();
-  void work(const Now& now, Effects& effects);        ///< the handler starts on the message in hand
-  void worked(const Now& now, Effects& effects);      ///< the service time is over
+  void work(const Now& now, Effects& effects);    ///< the handler starts on the message in hand
+  void worked(const Now& now, Effects& effects);  ///< the service time is over
   void failed(const Now& now, Effects& effects);
   void put(const Message& message, std::uint8_t output, Effects& effects);
   void done(const Message& message, Outcome outcome, Effects& effects);
@@ -68,15 +75,15 @@ class Stage final : public Module {
   bool stopping_ = false;
   bool fetch_open_ = false;
   std::uint32_t generation_ = 0;
-  std::uint32_t attempt_ = 1;        ///< of the message in hand, by this incarnation
+  std::uint32_t attempt_ = 1;  ///< of the message in hand, by this incarnation
   OpId commit_op_ = 0;
   Instant wake_ = Instant::never();
   Instant progress_at_ = Instant::never();
   Arena& arena_;
-  Ring<Message> batch_;              ///< front = in hand
+  Ring<Message> batch_;  ///< front = in hand
   Ring<Pending> pending_;
-  Vec<PlacePosition> processed_;     ///< next positions, not yet committed
-  Vec<std::uint64_t> receipts_;      ///< scratch
+  Vec<PlacePosition> processed_;  ///< next positions, not yet committed
+  Vec<std::uint64_t> receipts_;   ///< scratch
 };
 
 }  // namespace mqlab

@@ -7,7 +7,11 @@ namespace mqlab {
 
 TransactionalStage::TransactionalStage(Arena& arena, const TransactionalSettings& settings,
                                        const ModuleContext& context)
-    : settings_(settings), handling_(settings.handling, context), arena_(arena), batch_(arena), first_(arena),
+    : settings_(settings),
+      handling_(settings.handling, context),
+      arena_(arena),
+      batch_(arena),
+      first_(arena),
       after_(arena) {}
 
 void TransactionalStage::handle(const Now& now, const Event& event, Effects& effects) {
@@ -17,8 +21,12 @@ void TransactionalStage::handle(const Now& now, const Event& event, Effects& eff
 
 void TransactionalStage::react(const Now& now, const Event& event, Effects& effects) {
   switch (event.kind) {
-    case EventKind::start: fetch(effects); break;
-    case EventKind::delivered: delivered(event, effects); break;
+    case EventKind::start:
+      fetch(effects);
+      break;
+    case EventKind::delivered:
+      delivered(event, effects);
+      break;
     case EventKind::settled:
       for (const Settlement& s : event.settlements) settled(s, effects);
       break;
@@ -39,7 +47,8 @@ void TransactionalStage::react(const Now& now, const Event& event, Effects& effe
     case EventKind::tick:
       if (step_ == Step::working && now.mono >= wake_) worked(now, effects);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -57,7 +66,8 @@ void TransactionalStage::delivered(const Event& event, Effects& effects) {
       m.payload.data = kept;
     }
     batch_.push_back(m);
-    const auto at = std::find_if(after_.begin(), after_.end(), [&](const auto& p) { return p.place == m.place; });
+    const auto at =
+        std::find_if(after_.begin(), after_.end(), [&](const auto& p) { return p.place == m.place; });
     if (at == after_.end()) {
       first_.push_back({m.place, m.position});
       after_.push_back({m.place, m.position + 1});
@@ -121,13 +131,18 @@ void TransactionalStage::settled(const Settlement& s, Effects& effects) {
       step_ = Step::committing;
       effects.commit_transaction();
       break;
-    case Kind::commit_transaction: end(Outcome::ok, effects); break;
+    case Kind::commit_transaction:
+      end(Outcome::ok, effects);
+      break;
     case Kind::abort_transaction:
       step_ = Step::rewinding;
       effects.seek(first_);
       break;
-    case Kind::seek: end(Outcome::fail, effects); break;
-    default: break;
+    case Kind::seek:
+      end(Outcome::fail, effects);
+      break;
+    default:
+      break;
   }
 }
 
@@ -159,11 +174,14 @@ void TransactionalStage::failed(const Settlement& s, Effects& effects) {
         abort(effects);
       }
       break;
-    case Kind::seek: end(Outcome::fail, effects); break;  // the partition is gone: its next owner rewinds
+    case Kind::seek:
+      end(Outcome::fail, effects);
+      break;  // the partition is gone: its next owner rewinds
     case Kind::publish:
       if (step_ != Step::aborting && step_ != Step::rewinding) abort(effects);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

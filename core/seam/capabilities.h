@@ -12,7 +12,7 @@ struct Capabilities {
   bool negative_ack = false;  ///< nack, with a delay
   bool in_progress = false;   ///< progress extends the time to ack
   bool terminate = false;
-  bool groups = false;        ///< partitions are assigned and revoked
+  bool groups = false;  ///< partitions are assigned and revoked
   bool transactions = false;
   bool deduplicates = false;  ///< the broker drops repeats of a message id within a window
   bool store = false;

@@ -7,9 +7,12 @@ namespace {
 
 Phase phase_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::ok: return Phase::ok;
-    case Outcome::fail: return Phase::fail;
-    case Outcome::unknown: return Phase::unknown;
+    case Outcome::ok:
+      return Phase::ok;
+    case Outcome::fail:
+      return Phase::fail;
+    case Outcome::unknown:
+      return Phase::unknown;
   }
   return Phase::unknown;
 }
@@ -106,7 +109,8 @@ Gate write_settled(Host& host, DriverState& state, const Event& event) {
     row.aux = static_cast<std::int64_t>(s.error);
     row.flags = s.duplicate ? flag::duplicate : std::uint16_t{0};
     if (state.in_transaction && of_transaction(s.of)) row.transaction = state.transaction;
-    const bool ends = (s.of == Kind::commit_transaction || s.of == Kind::abort_transaction) && s.outcome == Outcome::ok;
+    const bool ends =
+        (s.of == Kind::commit_transaction || s.of == Kind::abort_transaction) && s.outcome == Outcome::ok;
     if (ends) state.in_transaction = false;
     return host.anchored(row);
   });
@@ -114,29 +118,41 @@ Gate write_settled(Host& host, DriverState& state, const Event& event) {
 
 Kind life_kind(EventKind kind) {
   switch (kind) {
-    case EventKind::start: return Kind::start;
-    case EventKind::stop: return Kind::stop;
-    case EventKind::blocked: return Kind::blocked;
-    case EventKind::unblocked: return Kind::unblocked;
-    case EventKind::up: return Kind::up;
-    default: return Kind::down;
+    case EventKind::start:
+      return Kind::start;
+    case EventKind::stop:
+      return Kind::stop;
+    case EventKind::blocked:
+      return Kind::blocked;
+    case EventKind::unblocked:
+      return Kind::unblocked;
+    case EventKind::up:
+      return Kind::up;
+    default:
+      return Kind::down;
   }
 }
 
 Gate write_event(Host& host, DriverState& state, const Event& event) {
   switch (event.kind) {
-    case EventKind::tick: return Gate::go;  // a deadline is the module's own doing: nothing happened outside
-    case EventKind::invoke: return write_invoked(host, event);
-    case EventKind::delivered: return write_delivered(host, event);
-    case EventKind::settled: return write_settled(host, state, event);
+    case EventKind::tick:
+      return Gate::go;  // a deadline is the module's own doing: nothing happened outside
+    case EventKind::invoke:
+      return write_invoked(host, event);
+    case EventKind::delivered:
+      return write_delivered(host, event);
+    case EventKind::settled:
+      return write_settled(host, state, event);
     case EventKind::assigned:
     case EventKind::revoking: {
-      Row head = head_of(event.kind == EventKind::assigned ? Kind::assigned : Kind::revoking, Phase::ok, event.op);
+      Row head =
+          head_of(event.kind == EventKind::assigned ? Kind::assigned : Kind::revoking, Phase::ok, event.op);
       head.epoch = event.generation;
       head.flags = event.lost ? flag::lost : std::uint16_t{0};
       return write_places(host, head, event.places);
     }
-    default: return host.anchored(host.row(life_kind(event.kind), Phase::ok));
+    default:
+      return host.anchored(host.row(life_kind(event.kind), Phase::ok));
   }
 }
 
@@ -155,7 +171,8 @@ Gate write_effect(Host& host, DriverState& state, const Effect& e) {
     case Kind::release:
     case Kind::seek:
     case Kind::pause:
-    case Kind::resume: return write_places(host, head, e.places);
+    case Kind::resume:
+      return write_places(host, head, e.places);
     case Kind::ack:
     case Kind::nack:
     case Kind::progress:
@@ -170,7 +187,8 @@ Gate write_effect(Host& host, DriverState& state, const Effect& e) {
         row.position = static_cast<std::int64_t>(w.key);
         row.size = w.value.size;
       });
-    default: break;
+    default:
+      break;
   }
   const Phase phase = e.kind == Kind::complete ? phase_of(e.outcome)
                       : e.kind == Kind::handle ? Phase::ok
@@ -197,7 +215,8 @@ Gate run_effects(Host& host, DriverState& state, std::span<const Effect> effects
 
 }  // namespace
 
-Gate drive(Module& module, Host& host, Effects& effects, DriverState& state, const Now& now, const Event& event) {
+Gate drive(Module& module, Host& host, Effects& effects, DriverState& state, const Now& now,
+           const Event& event) {
   host.record(now, event);
   const Gate gate = write_event(host, state, event);
   if (gate == Gate::hold) host.defer(event);

@@ -24,25 +24,26 @@ struct DriverState {
 class Host {
  public:
   virtual ~Host() = default;
-  /// A new row at the end of the history with time, process, incarnation, kind and phase set; the driver fills
-  /// the rest at once. Valid until the next call.
+  /// A new row at the end of the history with time, process, incarnation, kind and phase set; the driver
+  /// fills the rest at once. Valid until the next call.
   virtual Row& row(Kind kind, Phase phase) = 0;
-  /// Tests the armed anchors against a finished row. (A live worker stops itself inside and returns `go` when it
-  /// is continued.)
+  /// Tests the armed anchors against a finished row. (A live worker stops itself inside and returns `go` when
+  /// it is continued.)
   virtual Gate anchored(const Row& row) = 0;
   /// Starts an effect. Its result comes back as an event, never from inside this call.
   virtual void carry_out(const Effect& effect) = 0;
-  /// After `hold`: the event still to be handled, or the effects still to be carried out (the first has its rows
-  /// already). Both are valid during the call only.
+  /// After `hold`: the event still to be handled, or the effects still to be carried out (the first has its
+  /// rows already). Both are valid during the call only.
   virtual void defer(const Event&) {}
   virtual void defer(std::span<const Effect>) {}
   /// For transcripts; called before the event's rows are written.
   virtual void record(const Now&, const Event&) {}
 };
 
-/// Append the event's rows; handle; then for each effect in turn append its invoke row, test the armed anchors,
-/// carry it out. `die` when an anchor ended the process.
-Gate drive(Module& module, Host& host, Effects& effects, DriverState& state, const Now& now, const Event& event);
+/// Append the event's rows; handle; then for each effect in turn append its invoke row, test the armed
+/// anchors, carry it out. `die` when an anchor ended the process.
+Gate drive(Module& module, Host& host, Effects& effects, DriverState& state, const Now& now,
+           const Event& event);
 /// Goes on with a deferred event: as drive(), but its rows are there already.
 Gate drive_deferred(Module& module, Host& host, Effects& effects, DriverState& state, const Now& now,
                     const Event& event);

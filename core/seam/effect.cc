@@ -98,7 +98,8 @@ OpId Effects::commit(std::span<const PlacePosition> next_positions, bool sync, s
 
 OpId Effects::begin_transaction() { return add(Kind::begin, true).op; }
 
-OpId Effects::offsets_to_transaction(std::span<const PlacePosition> next_positions, std::uint32_t generation) {
+OpId Effects::offsets_to_transaction(std::span<const PlacePosition> next_positions,
+                                     std::uint32_t generation) {
   Effect& e = add(Kind::offsets_to_transaction, true);
   e.places = keep(next_positions);
   e.generation = generation;

@@ -13,7 +13,7 @@ namespace mqlab {
 /// One key's new value in an atomic store write.
 struct StoreWrite {
   std::uint64_t key = 0;
-  MessageId message = 0;       ///< the request this write is the effect of; 0 = none (say, an offset)
+  MessageId message = 0;  ///< the request this write is the effect of; 0 = none (say, an offset)
   std::uint64_t digest = 0;
   Bytes value = {};
 };
@@ -21,14 +21,14 @@ struct StoreWrite {
 /// Trivially copyable; which fields count depends on the kind (see the functions of Effects).
 struct Effect {
   Kind kind = Kind::publish;
-  std::uint8_t port = 0;        ///< which of the module's inputs or outputs
-  bool sync = false;            ///< commit: the application waits for the answer
-  Outcome outcome = Outcome::ok;///< complete
+  std::uint8_t port = 0;          ///< which of the module's inputs or outputs
+  bool sync = false;              ///< commit: the application waits for the answer
+  Outcome outcome = Outcome::ok;  ///< complete
   OpId op = 0;
-  std::uint32_t max = 0;        ///< fetch: at most so many messages
-  std::uint32_t generation = 0; ///< commit, offsets_to_transaction, accept, release
-  Duration wait = {};           ///< fetch: how long to wait; nack: delay before redelivery
-  std::int64_t expected = -1;   ///< store_write: version the store must have; −1 = any
+  std::uint32_t max = 0;         ///< fetch: at most so many messages
+  std::uint32_t generation = 0;  ///< commit, offsets_to_transaction, accept, release
+  Duration wait = {};            ///< fetch: how long to wait; nack: delay before redelivery
+  std::int64_t expected = -1;    ///< store_write: version the store must have; −1 = any
   Message message = {};
   std::span<const PlacePosition> places = {};
   std::span<const std::uint64_t> receipts = {};
@@ -59,7 +59,8 @@ class Effects {
   OpId offsets_to_transaction(std::span<const PlacePosition> next_positions, std::uint32_t generation);
   OpId commit_transaction();
   OpId abort_transaction();
-  OpId accept(std::span<const PlacePosition> start, std::uint32_t generation);  ///< position −1: broker decides
+  OpId accept(std::span<const PlacePosition> start,
+              std::uint32_t generation);  ///< position −1: broker decides
   OpId release(std::span<const PlacePosition> places, std::uint32_t generation);
   OpId seek(std::span<const PlacePosition> positions);
   OpId pause(std::span<const PlacePosition> places);

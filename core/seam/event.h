@@ -18,9 +18,9 @@ enum class EventKind : std::uint8_t {
   revoking,   ///< `places` go; answer with release. `lost`: they are gone already
   blocked,    ///< the client takes no more publishes for now
   unblocked,
-  up,         ///< the connection to the broker is there
+  up,  ///< the connection to the broker is there
   down,
-  tick,       ///< the module's deadline has passed
+  tick,  ///< the module's deadline has passed
 };
 
 enum class Outcome : std::uint8_t { ok, fail, unknown };
@@ -41,12 +41,12 @@ struct Settlement {
   Kind of = Kind::publish;  ///< the kind of the effect
   Outcome outcome = Outcome::ok;
   ErrorClass error = ErrorClass::none;
-  bool duplicate = false;   ///< the broker recognised a repeat and answered with the first position
-  std::uint16_t code = 0;   ///< the broker's or client's own error number; 0 = none
-  MessageId message = 0;    ///< for publish
-  PlaceId place = no_place; ///< where it went
+  bool duplicate = false;    ///< the broker recognised a repeat and answered with the first position
+  std::uint16_t code = 0;    ///< the broker's or client's own error number; 0 = none
+  MessageId message = 0;     ///< for publish
+  PlaceId place = no_place;  ///< where it went
   std::int64_t position = -1;
-  Bytes value = {};         ///< store_read, call: the answer
+  Bytes value = {};  ///< store_read, call: the answer
 };
 
 struct Event {

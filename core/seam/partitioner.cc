@@ -29,14 +29,16 @@ std::uint32_t murmur2(std::string_view bytes) {
   std::uint32_t h = 0x9747b28cu ^ static_cast<std::uint32_t>(length);
   std::size_t i = 0;
   for (; i + 4 <= length; i += 4) {
-    std::uint32_t k = byte_at(bytes, i) | byte_at(bytes, i + 1) << 8 | byte_at(bytes, i + 2) << 16 | byte_at(bytes, i + 3) << 24;
+    std::uint32_t k = byte_at(bytes, i) | byte_at(bytes, i + 1) << 8 | byte_at(bytes, i + 2) << 16 |
+                      byte_at(bytes, i + 3) << 24;
     k *= m;
     k ^= k >> 24;
     k *= m;
     h = (h * m) ^ k;
   }
   if (i < length) {
-    for (std::size_t tail = length - i; tail > 0; --tail) h ^= byte_at(bytes, i + tail - 1) << (8 * (tail - 1));
+    for (std::size_t tail = length - i; tail > 0; --tail)
+      h ^= byte_at(bytes, i + tail - 1) << (8 * (tail - 1));
     h *= m;
   }
   h ^= h >> 13;

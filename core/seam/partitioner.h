@@ -20,9 +20,9 @@ std::uint32_t crc32(std::string_view bytes);
 /// librdkafka: crc32 modulo count ("consistent_random", its default partitioner).
 std::uint32_t partition_of_key(Flavour flavour, std::uint32_t key, std::uint32_t partitions);
 
-/// The partition of a record without a key, from uniform bits. Both clients stick to one partition for a while
-/// (java until about batch.size bytes, librdkafka for sticky.partitioning.linger.ms): give the same bits for the
-/// records that stick together.
+/// The partition of a record without a key, from uniform bits. Both clients stick to one partition for a
+/// while (java until about batch.size bytes, librdkafka for sticky.partitioning.linger.ms): give the same
+/// bits for the records that stick together.
 std::uint32_t partition_without_key(std::uint64_t bits, std::uint32_t partitions);
 
 }  // namespace mqlab

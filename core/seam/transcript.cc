@@ -65,7 +65,8 @@ void fields(Archive&& field, M& m, const Message*) {
 }
 template <class Archive, class S>
 void fields(Archive&& field, S& s, const Settlement*) {
-  field(s.op), field(s.of), field(s.outcome), field(s.error), field(s.duplicate), field(s.code), field(s.message);
+  field(s.op), field(s.of), field(s.outcome), field(s.error), field(s.duplicate), field(s.code),
+      field(s.message);
   field(s.place), field(s.position), field(s.value);
 }
 template <class Archive, class P>

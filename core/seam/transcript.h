@@ -1,4 +1,5 @@
-// A worker's transcript: all that a fresh module needs to be led through the same life again, and what it answered.
+// A worker's transcript: all that a fresh module needs to be led through the same life again, and what it
+// answered.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -16,8 +17,9 @@ void append_event(std::vector<std::byte>& out, const Now& now, const Event& even
 
 using OnStep = std::function<void(const Now&, const Event&, std::span<const Effect>)>;
 
-/// Leads `module` through the recorded events and tells what it answered to each. A record cut short by a kill ends
-/// the walk quietly. Throws std::runtime_error on bytes that are no transcript. Returns how many events there were.
+/// Leads `module` through the recorded events and tells what it answered to each. A record cut short by a
+/// kill ends the walk quietly. Throws std::runtime_error on bytes that are no transcript. Returns how many
+/// events there were.
 std::size_t replay_transcript(std::span<const std::byte> bytes, Module& module, const OnStep& each);
 
 }  // namespace mqlab

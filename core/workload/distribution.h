@@ -6,13 +6,12 @@
 
 #include "core/base/time.h"
 #include "core/base/wide.h"
-#include "core/base/wide.h"
 #include "core/scenario/scenario.h"
 
 namespace mqlab {
 
-/// Cheap to copy. The tables hold the quantiles at multiples of 2^-10, and of 2^-20 in the last thousandth, so that
-/// p99.9 and beyond are as good as the middle; between them it interpolates.
+/// Cheap to copy. The tables hold the quantiles at multiples of 2^-10, and of 2^-20 in the last thousandth,
+/// so that p99.9 and beyond are as good as the middle; between them it interpolates.
 class Sampler {
  public:
   Sampler() : Sampler(DurationSpec{}) {}
@@ -32,7 +31,8 @@ class Sampler {
     std::array<std::int64_t, 1025> body;  ///< quantiles at i / 1024
     std::array<std::int64_t, 1025> tail;  ///< at 1023/1024 + i / 1024²
   };
-  static Duration between(const std::array<std::int64_t, 1025>& table, std::uint64_t slot, std::uint64_t bits) {
+  static Duration between(const std::array<std::int64_t, 1025>& table, std::uint64_t slot,
+                          std::uint64_t bits) {
     const std::int64_t low = table[slot];
     const auto span = static_cast<std::uint64_t>(table[slot + 1] - low);
     return {low + static_cast<std::int64_t>((static_cast<Uint128>(span) * (bits & 0xffff'ffff)) >> 32)};

@@ -19,7 +19,9 @@ DurationSpec gap_of(const WorkloadSpec& spec) {
 }  // namespace
 
 Generator::Generator(const Scenario& scenario, std::uint32_t workload)
-    : spec_(scenario.workloads[workload]), first_id_(first_id_of(scenario, workload)), gap_(gap_of(spec_)),
+    : spec_(scenario.workloads[workload]),
+      first_id_(first_id_of(scenario, workload)),
+      gap_(gap_of(spec_)),
       keys_(spec_.keys) {}
 
 Instant Generator::intended(std::uint64_t seed, std::uint64_t index, const Arrival& previous) const {
@@ -27,8 +29,9 @@ Instant Generator::intended(std::uint64_t seed, std::uint64_t index, const Arriv
     const Duration gap = gap_.sample(draw(seed, Purpose::arrival, first_id_ + index));
     return index == 0 ? Instant{gap.ns} : previous.intended + gap;
   }
-  const std::uint64_t step = spec_.arrival.kind == ArrivalSpec::Kind::bursts ? index / spec_.arrival.burst * spec_.arrival.burst
-                                                                             : index;
+  const std::uint64_t step = spec_.arrival.kind == ArrivalSpec::Kind::bursts
+                                 ? index / spec_.arrival.burst * spec_.arrival.burst
+                                 : index;
   return {static_cast<std::int64_t>(static_cast<double>(step) * (1e9 / spec_.rate) + 0.5)};
 }
 
@@ -38,7 +41,8 @@ Arrival Generator::at(std::uint64_t seed, std::uint64_t index, const Arrival& pr
   a.intended = intended(seed, index, previous);
   a.key = keys_.sample(index, draw(seed, Purpose::key, a.id));
   const std::uint32_t span = spec_.size.high - spec_.size.low + 1;
-  a.size = spec_.size.low + (span == 1 ? 0 : static_cast<std::uint32_t>(below(draw(seed, Purpose::size, a.id), span)));
+  a.size = spec_.size.low +
+           (span == 1 ? 0 : static_cast<std::uint32_t>(below(draw(seed, Purpose::size, a.id), span)));
   a.digest = draw(seed, Purpose::digest, a.id);
   return a;
 }

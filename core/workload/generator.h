@@ -12,17 +12,18 @@ namespace mqlab {
 
 struct Arrival {
   MessageId id = 0;
-  Instant intended = {};  ///< since the workload began
-  std::uint32_t key = 0;  ///< key number; 0 = none
-  std::uint32_t size = 0; ///< bytes
+  Instant intended = {};   ///< since the workload began
+  std::uint32_t key = 0;   ///< key number; 0 = none
+  std::uint32_t size = 0;  ///< bytes
   std::uint64_t digest = 0;
 };
 
-/// Immutable: the state of a walk is the index and the previous arrival. Draws are keyed by message, so leaving one
-/// out changes no other.
+/// Immutable: the state of a walk is the index and the previous arrival. Draws are keyed by message, so
+/// leaving one out changes no other.
 class Generator {
  public:
-  /// Ids are unique over all workloads of the scenario: workload w's begin behind those of the workloads before it.
+  /// Ids are unique over all workloads of the scenario: workload w's begin behind those of the workloads
+  /// before it.
   Generator(const Scenario& scenario, std::uint32_t workload);
 
   std::uint64_t count() const { return spec_.messages; }
@@ -35,7 +36,7 @@ class Generator {
 
   WorkloadSpec spec_;
   MessageId first_id_;
-  Sampler gap_;      ///< Poisson: between arrivals
+  Sampler gap_;  ///< Poisson: between arrivals
   KeySampler keys_;
 };
 

@@ -32,10 +32,14 @@ KeySampler::KeySampler(const KeySpec& spec) : spec_(spec) {
 
 std::uint32_t KeySampler::sample(std::uint64_t index, std::uint64_t bits) const {
   switch (spec_.kind) {
-    case KeySpec::Kind::none: return 0;
-    case KeySpec::Kind::round_robin: return static_cast<std::uint32_t>(index % spec_.count) + 1;
-    case KeySpec::Kind::uniform: return static_cast<std::uint32_t>(below(bits, spec_.count)) + 1;
-    case KeySpec::Kind::zipf: break;
+    case KeySpec::Kind::none:
+      return 0;
+    case KeySpec::Kind::round_robin:
+      return static_cast<std::uint32_t>(index % spec_.count) + 1;
+    case KeySpec::Kind::uniform:
+      return static_cast<std::uint32_t>(below(bits, spec_.count)) + 1;
+    case KeySpec::Kind::zipf:
+      break;
   }
   const auto column = static_cast<std::uint32_t>(below(bits, spec_.count));
   return (mix(bits) < columns_[column].bound ? column : columns_[column].alias) + 1;

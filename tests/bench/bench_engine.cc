@@ -1,9 +1,9 @@
-// The engine alone, on a small broker model: one producer, one broker that serves batches first come first served,
-// one consumer with long polls. Same work as simulations of it in other engines, so rates compare.
+// The engine alone, on a small broker model: one producer, one broker that serves batches first come first
+// served, one consumer with long polls. Same work as simulations of it in other engines, so rates compare.
 //
-// Producer: message i at i × 100 us, batches of B sent when full, 500 us to the broker. Broker: batch j of k messages
-// takes (50 us + k × 20 us) × (0.5 + u_j), u_j a fixed hash. Consumer: request 250 us, at most 50 messages, answer
-// 250 us, 40 us a message. Latency: end of processing less creation.
+// Producer: message i at i × 100 us, batches of B sent when full, 500 us to the broker. Broker: batch j of k
+// messages takes (50 us + k × 20 us) × (0.5 + u_j), u_j a fixed hash. Consumer: request 250 us, at most 50
+// messages, answer 250 us, 40 us a message. Latency: end of processing less creation.
 //
 // usage: engine_bench [messages] [batch]; prints one JSON object.
 #include <algorithm>
@@ -81,7 +81,9 @@ class Model final : public Component {
           respond();
         }
         return;
-      case answer: world_.after(processing, *this, processed); return;
+      case answer:
+        world_.after(processing, *this, processed);
+        return;
       case processed:
         end = world_.now();
         latency.push_back(world_.now() - Instant{position_ * period.ns});
@@ -91,7 +93,8 @@ class Model final : public Component {
           world_.after(hop, *this, request);
         }
         return;
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -138,8 +141,9 @@ int main(int argc, char** argv) {
   for (const Duration d : model.latency) sum += static_cast<double>(d.ns);
   std::sort(model.latency.begin(), model.latency.end());
   const auto p99 = model.latency[static_cast<std::size_t>(0.99 * static_cast<double>(n - 1))];
-  std::printf("{\"n\": %u, \"batch\": %u, \"consumed\": %zu, \"mean_us\": %.3f, \"p99_us\": %.3f, \"max_us\": %.3f, "
-              "\"end_s\": %.6f, \"cpu_s\": %.4f, \"msg_per_cpu_s\": %.0f}\n",
-              n, batch, model.latency.size(), sum / n / ticks_per_us, static_cast<double>(p99.ns) / ticks_per_us,
-              static_cast<double>(model.latency.back().ns) / ticks_per_us, end, cpu, n / cpu);
+  std::printf(
+      "{\"n\": %u, \"batch\": %u, \"consumed\": %zu, \"mean_us\": %.3f, \"p99_us\": %.3f, \"max_us\": %.3f, "
+      "\"end_s\": %.6f, \"cpu_s\": %.4f, \"msg_per_cpu_s\": %.0f}\n",
+      n, batch, model.latency.size(), sum / n / ticks_per_us, static_cast<double>(p99.ns) / ticks_per_us,
+      static_cast<double>(model.latency.back().ns) / ticks_per_us, end, cpu, n / cpu);
 }

@@ -1,5 +1,6 @@
-// End-to-end rate of the simulated Kafka: three nodes, replication 3, acks=all, 1 KiB messages, the delivery and order
-// claims on, the history windowed. Once batched, once with one message a batch. CPU seconds of one core.
+// End-to-end rate of the simulated Kafka: three nodes, replication 3, acks=all, 1 KiB messages, the delivery
+// and order claims on, the history windowed. Once batched, once with one message a batch. CPU seconds of one
+// core.
 #include <cstdio>
 #include <ctime>
 #include <string>
@@ -27,11 +28,14 @@ replication = 3
 [workload]
 name = "api"
 topic = "requests"
-rate = ")" + std::string(rate) + R"("
-messages = )" + std::to_string(messages) + R"(
+rate = ")" +
+         std::string(rate) + R"("
+messages = )" +
+         std::to_string(messages) + R"(
 size = "1KiB"
 keys = { kind = "round_robin", count = 600 }
-producer = )" + producer + R"(
+producer = )" +
+         producer + R"(
 [[stages]]
 name = "sink"
 module = "consumer"
@@ -55,9 +59,11 @@ void run(const char* name, long messages, const char* rate, const char* producer
   const double cpu = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   for (std::size_t c = 0; c < outcome.findings.size(); ++c) {
     const Finding& f = outcome.findings[c];
-    if (f.verdict != Verdict::holds) std::fprintf(stderr, "%s: %s\n", runner.claims()[c].id.c_str(), f.explanation.c_str());
+    if (f.verdict != Verdict::holds)
+      std::fprintf(stderr, "%s: %s\n", runner.claims()[c].id.c_str(), f.explanation.c_str());
   }
-  std::printf("{\"name\": \"%s\", \"value\": %.0f, \"unit\": \"messages/s of CPU\"}\n", name, static_cast<double>(messages) / cpu);
+  std::printf("{\"name\": \"%s\", \"value\": %.0f, \"unit\": \"messages/s of CPU\"}\n", name,
+              static_cast<double>(messages) / cpu);
   std::fprintf(stderr, "%s: %.2f rows and %.2f events a message\n", name,
                static_cast<double>(runner.history().size()) / static_cast<double>(messages),
                static_cast<double>(outcome.steps) / static_cast<double>(messages));

@@ -1,5 +1,5 @@
-// Schedules a second of the search on a small scenario: three Kafka nodes, 50 messages, one fault each, one core; and
-// what a second job adds.
+// Schedules a second of the search on a small scenario: three Kafka nodes, 50 messages, one fault each, one
+// core; and what a second job adds.
 #include <cstdio>
 #include <string>
 
@@ -56,7 +56,8 @@ double rate(const mqlab::sim::Setup& setup, unsigned jobs) {
   options.keep_going = true;
   const auto report = mqlab::search::verify(setup, options);
   std::fprintf(stderr, "%u jobs: %llu schedules, %llu anchors, %llu shapes\n", jobs,
-               static_cast<unsigned long long>(report.schedules), static_cast<unsigned long long>(report.anchors),
+               static_cast<unsigned long long>(report.schedules),
+               static_cast<unsigned long long>(report.anchors),
                static_cast<unsigned long long>(report.shapes));
   return static_cast<double>(report.schedules) / report.seconds;
 }
@@ -69,5 +70,8 @@ int main() {
   const double one = rate(setup, 1);
   const double two = rate(setup, 2);
   std::printf("{\"name\": \"verify.one_job\", \"value\": %.0f, \"unit\": \"schedules/s\"}\n", one);
-  std::printf("{\"name\": \"verify.two_jobs\", \"value\": %.0f, \"unit\": \"schedules/s\", \"peer\": \"one job\", \"peer_value\": %.0f}\n", two, one);
+  std::printf(
+      "{\"name\": \"verify.two_jobs\", \"value\": %.0f, \"unit\": \"schedules/s\", \"peer\": \"one job\", "
+      "\"peer_value\": %.0f}\n",
+      two, one);
 }

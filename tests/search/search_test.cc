@@ -1,5 +1,5 @@
-// What the search rests on: branches from snapshots are the runs they stand for, schedules are known by their number,
-// stories shrink and stay true.
+// What the search rests on: branches from snapshots are the runs they stand for, schedules are known by their
+// number, stories shrink and stay true.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,8 +40,8 @@ TEST(Search, ABranchFromASnapshotIsTheRunFromTheStart) {
       branching.finish();
       straight.run(schedule);
       ASSERT_EQ(branching.history().hash(), straight.history().hash())
-          << "schedule " << number + 1 << ": " << schedule.faults[0].at.step << " nth " << schedule.faults[0].at.nth
-          << " message " << schedule.faults[0].at.message;
+          << "schedule " << number + 1 << ": " << schedule.faults[0].at.step << " nth "
+          << schedule.faults[0].at.nth << " message " << schedule.faults[0].at.message;
     }
     branching.world().restore(snapshot);
   }
@@ -55,7 +55,8 @@ TEST(Search, TheSameScheduleGivesTheSameHistory) {
     const Schedule schedule = schedule_number(number, 7, candidates, setup->scenario);
     first.run(schedule);
     const std::uint64_t hash = first.history().hash();
-    second.run(schedule_number(number + 1, 7, candidates, setup->scenario));  // what ran before must not matter
+    second.run(
+        schedule_number(number + 1, 7, candidates, setup->scenario));  // what ran before must not matter
     second.run(schedule);
     EXPECT_EQ(second.history().hash(), hash) << number;
   }
@@ -84,12 +85,14 @@ TEST(Search, AtLeastOnceLosesNothingAndRepeatsAfterAKill) {
   EXPECT_LE(story.schedule.faults.size(), 1u);
   EXPECT_LE(story.messages_after, 3u);
   EXPECT_GE(story.story.size(), 3u);
-  EXPECT_TRUE(std::any_of(story.story.begin(), story.story.end(), [](const std::string& s) { return s.find("←") != std::string::npos; }))
-      << "the rows that prove it are marked";
+  EXPECT_TRUE(std::any_of(story.story.begin(), story.story.end(), [](const std::string& s) {
+    return s.find("←") != std::string::npos;
+  })) << "the rows that prove it are marked";
 
   Runner runner(*setup, setup->scenario.claims);
   const Outcome again = runner.run(story.schedule);
-  EXPECT_EQ(again.findings[1].verdict, Verdict::violated) << "the stored schedule alone gives the violation again";
+  EXPECT_EQ(again.findings[1].verdict, Verdict::violated)
+      << "the stored schedule alone gives the violation again";
 }
 
 TEST(Search, MaskingAMessageLeavesTheOthersAlone) {
@@ -112,8 +115,8 @@ TEST(Search, MaskingAMessageLeavesTheOthersAlone) {
   EXPECT_EQ(sends(), before);
 }
 
-/// Every incarnation's transcript, led through a fresh module, must give the effects of the history, in order, up to
-/// where a kill cut them off.
+/// Every incarnation's transcript, led through a fresh module, must give the effects of the history, in
+/// order, up to where a kill cut them off.
 TEST(Search, TranscriptsReplayedThroughFreshModulesGiveTheSameEffects) {
   const auto setup = test::prepared(test::at_least_once(3));
   Runner runner(*setup, setup->scenario.claims);
@@ -127,8 +130,10 @@ TEST(Search, TranscriptsReplayedThroughFreshModulesGiveTheSameEffects) {
       std::vector<std::pair<Kind, OpId>> written, replayed;
       for (std::size_t i = 0; i < runner.history().size(); ++i) {
         const Row& row = runner.history()[i];
-        if (row.process != t.process || row.incarnation != t.incarnation || row.phase != Phase::invoke) continue;
-        if (row.op != 0 && (written.empty() || written.back().second != row.op)) written.push_back({row.kind, row.op});
+        if (row.process != t.process || row.incarnation != t.incarnation || row.phase != Phase::invoke)
+          continue;
+        if (row.op != 0 && (written.empty() || written.back().second != row.op))
+          written.push_back({row.kind, row.op});
       }
       Arena arena(1 << 22);
       ModuleContext context;

@@ -16,22 +16,26 @@ name = "at least once"
 [broker]
 kind = "kafka"
 version = "4.1"
-nodes = )" + replication + R"(
+nodes = )" +
+         replication + R"(
 [client]
 flavour = "librdkafka"
 [[topics]]
 name = "requests"
 partitions = 2
-replication = )" + replication + R"(
+replication = )" +
+         replication + R"(
 [[topics]]
 name = "results"
 partitions = 2
-replication = )" + replication + R"(
+replication = )" +
+         replication + R"(
 [workload]
 name = "api"
 topic = "requests"
 rate = "200/s"
-messages = )" + std::to_string(messages) + R"(
+messages = )" +
+         std::to_string(messages) + R"(
 size = "200B"
 keys = { kind = "round_robin", count = 4 }
 producer = { "acks" = "all", "enable.idempotence" = true }

@@ -9,7 +9,8 @@ namespace {
 
 TEST(PortableMath, AgreesWithTheLibrary) {
   for (double x = -40; x < 40; x += 0.37) EXPECT_NEAR(portable_exp(x) / std::exp(x), 1, 2e-14) << x;
-  for (double x = 1e-9; x < 1e12; x *= 1.7) EXPECT_NEAR(portable_log(x), std::log(x), 1e-13 * (1 + std::abs(std::log(x)))) << x;
+  for (double x = 1e-9; x < 1e12; x *= 1.7)
+    EXPECT_NEAR(portable_log(x), std::log(x), 1e-13 * (1 + std::abs(std::log(x)))) << x;
   EXPECT_NEAR(portable_pow(7, -1.1), std::pow(7, -1.1), 1e-14);
 }
 

@@ -15,7 +15,8 @@ TEST(ModuleDocs, NameEverything) {
   text << in.rdbuf();
   for (const ModuleInfo& module : all_modules()) {
     EXPECT_NE(text.str().find("`" + std::string(module.name) + "`"), std::string::npos) << module.name;
-    for (const SettingInfo& s : module.settings) EXPECT_NE(text.str().find("`" + std::string(s.name) + "`"), std::string::npos) << s.name;
+    for (const SettingInfo& s : module.settings)
+      EXPECT_NE(text.str().find("`" + std::string(s.name) + "`"), std::string::npos) << s.name;
   }
 }
 

@@ -1,5 +1,5 @@
-// Modules led through the scripts of tests/golden/modules. MQLAB_REWRITE_GOLDEN=1 writes their answers anew, to be
-// reviewed as a diff.
+// Modules led through the scripts of tests/golden/modules. MQLAB_REWRITE_GOLDEN=1 writes their answers anew,
+// to be reviewed as a diff.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -38,6 +38,7 @@ TEST_P(Golden, AnswersAsWritten) {
   EXPECT_EQ(answer, script);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modules, Golden, testing::ValuesIn(scripts()), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Modules, Golden, testing::ValuesIn(scripts()),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace

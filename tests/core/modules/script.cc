@@ -52,7 +52,8 @@ class Player {
  public:
   Player(const std::string& keys, bool queue) : arena_(1 << 20) {
     publish_module_catalog();
-    scenario_ = std::make_unique<Scenario>(read_scenario((queue ? nats_scenario : kafka_scenario) + keys, "script"));
+    scenario_ =
+        std::make_unique<Scenario>(read_scenario((queue ? nats_scenario : kafka_scenario) + keys, "script"));
     topology_ = std::make_unique<Topology>(*scenario_);
     const ProcessId process = topology_->process("s-0");
     plan_ = plan_module(*scenario_, *topology_, process);
@@ -76,12 +77,18 @@ class Player {
       word = "tick";
     }
     Event event;
-    if (word == "start") event.kind = EventKind::start;
-    else if (word == "stop") event.kind = EventKind::stop;
-    else if (word == "tick") event.kind = EventKind::tick;
-    else if (word == "deliver") deliver(in, event);
-    else if (word == "ok" || word == "fail" || word == "unknown") settle(word, in, event);
-    else places(word, in, event);
+    if (word == "start")
+      event.kind = EventKind::start;
+    else if (word == "stop")
+      event.kind = EventKind::stop;
+    else if (word == "tick")
+      event.kind = EventKind::tick;
+    else if (word == "deliver")
+      deliver(in, event);
+    else if (word == "ok" || word == "fail" || word == "unknown")
+      settle(word, in, event);
+    else
+      places(word, in, event);
     return handle(event);
   }
 
@@ -103,9 +110,11 @@ class Player {
   }
 
   void settle(const std::string& word, std::istringstream& in, Event& event) {
-    static const std::map<std::string, ErrorClass> classes = {
-        {"retriable", ErrorClass::retriable}, {"abortable", ErrorClass::abortable}, {"fenced", ErrorClass::fenced},
-        {"fatal", ErrorClass::fatal}, {"full", ErrorClass::full}};
+    static const std::map<std::string, ErrorClass> classes = {{"retriable", ErrorClass::retriable},
+                                                              {"abortable", ErrorClass::abortable},
+                                                              {"fenced", ErrorClass::fenced},
+                                                              {"fatal", ErrorClass::fatal},
+                                                              {"full", ErrorClass::full}};
     event.kind = EventKind::settled;
     settlement_ = {};
     in >> settlement_.op;
@@ -118,7 +127,8 @@ class Player {
   }
 
   void places(const std::string& word, std::istringstream& in, Event& event) {
-    if (word != "assigned" && word != "revoking" && word != "lost") throw std::runtime_error("no such command: " + word);
+    if (word != "assigned" && word != "revoking" && word != "lost")
+      throw std::runtime_error("no such command: " + word);
     event.kind = word == "assigned" ? EventKind::assigned : EventKind::revoking;
     event.lost = word == "lost";
     char skip;
@@ -127,7 +137,8 @@ class Player {
     std::string item;
     while (in >> item) {
       const std::size_t colon = item.find(':');
-      const auto place = topology_->topics[0].first_place + static_cast<PlaceId>(std::stoi(item.substr(0, colon)));
+      const auto place =
+          topology_->topics[0].first_place + static_cast<PlaceId>(std::stoi(item.substr(0, colon)));
       places_.push_back({place, colon == std::string::npos ? -1 : std::stoll(item.substr(colon + 1))});
     }
     event.places = places_;
@@ -142,7 +153,8 @@ class Player {
       kinds_[e.op] = e.kind;
       out += "  " + describe(e) + "\n";
     }
-    if (module_->deadline() != Instant::never()) out += "  (wakes at " + format_duration(module_->deadline() - Instant{}) + ")\n";
+    if (module_->deadline() != Instant::never())
+      out += "  (wakes at " + format_duration(module_->deadline() - Instant{}) + ")\n";
     return out;
   }
 
@@ -156,9 +168,11 @@ class Player {
     if (e.kind == Kind::fetch) out << " at most " << e.max;
     if (e.kind == Kind::commit) out << (e.sync ? " sync" : " async");
     if (e.kind == Kind::nack) out << " after " << format_duration(e.wait);
-    for (const PlacePosition& p : e.places) out << " " << topology_->places[p.place].partition << ":" << p.position;
+    for (const PlacePosition& p : e.places)
+      out << " " << topology_->places[p.place].partition << ":" << p.position;
     for (const std::uint64_t r : e.receipts) out << " " << r;
-    for (const StoreWrite& w : e.writes) out << (w.message != 0 ? " row of " + std::to_string(w.message) : " offset");
+    for (const StoreWrite& w : e.writes)
+      out << (w.message != 0 ? " row of " + std::to_string(w.message) : " offset");
     return out.str();
   }
 
@@ -184,8 +198,10 @@ std::string play(const std::string& script) {
   bool queue = false;
   while (std::getline(in, line) && !line.empty()) {
     out += line + "\n";
-    if (line == "broker = \"nats\"") queue = true;
-    else keys += line + "\n";
+    if (line == "broker = \"nats\"")
+      queue = true;
+    else
+      keys += line + "\n";
   }
   Player player(keys, queue);
   out += "\n";

@@ -1,7 +1,7 @@
 // Leads a module through a script and writes down what it answers; the form of tests/golden/modules/*.txt.
 //
-// The first lines, up to a blank one, are the stage's own keys (TOML); `broker = "nats"` chooses the queue broker.
-// Then commands, each followed by the effects it had:
+// The first lines, up to a blank one, are the stage's own keys (TOML); `broker = "nats"` chooses the queue
+// broker. Then commands, each followed by the effects it had:
 //   > start | stop | tick
 //   > deliver OP: 7@0:4 8@0:5        messages id@partition:position, answering fetch OP (none: an empty poll)
 //   > ok OP [POSITION] | fail OP CLASS | unknown OP CLASS

@@ -41,7 +41,9 @@ class FakeHost final : public Host {
 
   std::string kinds() const {
     std::string out;
-    for (const Row& r : rows) out += std::string(name_of(r.kind)) + "." + std::string(name_of(r.phase)) + (r.flags & flag::header ? "* " : " ");
+    for (const Row& r : rows)
+      out += std::string(name_of(r.kind)) + "." + std::string(name_of(r.phase)) +
+             (r.flags & flag::header ? "* " : " ");
     return out;
   }
 
@@ -75,7 +77,8 @@ struct Driver : testing::Test {
 TEST_F(Driver, WritesTheEventThenEachEffectBeforeItIsCarriedOut) {
   EXPECT_EQ(deliver(), Gate::go);
   EXPECT_EQ(host.kinds(), "fetch.ok* deliver.ok handle.ok publish.invoke commit.invoke* commit.invoke ");
-  EXPECT_EQ(host.carried, (std::vector<std::string>{"publish", "commit"})) << "handle is the application's own doing";
+  EXPECT_EQ(host.carried, (std::vector<std::string>{"publish", "commit"}))
+      << "handle is the application's own doing";
   EXPECT_EQ(host.rows[3].op, 1u);
   EXPECT_EQ(host.rows[4].op, 2u);
   EXPECT_EQ(host.rows[4].aux, 1) << "one position follows";

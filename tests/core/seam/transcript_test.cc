@@ -55,9 +55,10 @@ TEST(Transcript, LeadsAFreshModuleThroughTheSameLife) {
   Recorder module;
   std::vector<OpId> ops;
   const auto bytes = sample();
-  const std::size_t events = replay_transcript(bytes, module, [&](const Now&, const Event&, std::span<const Effect> effects) {
-    for (const Effect& e : effects) ops.push_back(e.op);
-  });
+  const std::size_t events =
+      replay_transcript(bytes, module, [&](const Now&, const Event&, std::span<const Effect> effects) {
+        for (const Effect& e : effects) ops.push_back(e.op);
+      });
   EXPECT_EQ(events, 2u);
   EXPECT_EQ(module.payloads, (std::vector<std::string>{"hello", ""}));
   EXPECT_EQ(module.positions, (std::vector<std::int64_t>{77, 12}));
