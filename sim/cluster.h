@@ -17,7 +17,8 @@ namespace mqlab::sim {
 class World;
 class Process;
 
-/// A client library inside one incarnation of a process. Lives in the arena and is dropped with the incarnation.
+/// A client library inside one incarnation of a process. Lives in the arena and is dropped with the
+/// incarnation.
 class Client {
  public:
   virtual ~Client() = default;
@@ -46,8 +47,8 @@ class ClusterPlan {
   virtual ~ClusterPlan() = default;
   virtual Cluster* make(World& world) const = 0;
   virtual Capabilities capabilities(ProcessId process) const = 0;
-  /// How long the system must have been idle before it counts as at rest: beyond session, acknowledgement wait,
-  /// delivery and transaction timeouts as the scenario sets them.
+  /// How long the system must have been idle before it counts as at rest: beyond session, acknowledgement
+  /// wait, delivery and transaction timeouts as the scenario sets them.
   virtual Duration settle() const = 0;
 };
 

@@ -7,15 +7,15 @@
 
 namespace mqlab::sim {
 
-/// What became of a process, told to every component at that instant. It lets them *compute* what idle periodic
-/// work (heartbeats, lease renewals) would have led to instead of simulating each beat.
+/// What became of a process, told to every component at that instant. It lets them *compute* what idle
+/// periodic work (heartbeats, lease renewals) would have led to instead of simulating each beat.
 enum class LifeChange : std::uint8_t {
   killed,      ///< the kernel closed its connections; its disk and page cache stay
   power_lost,  ///< silent: no connection is closed; what was not synced is gone
   restarted,
-  paused,      ///< frozen (SIGSTOP): connections stay open, nothing moves
+  paused,  ///< frozen (SIGSTOP): connections stay open, nothing moves
   resumed,
-  cut,         ///< a partition of the network began or changed; see Network::reachable
+  cut,  ///< a partition of the network began or changed; see Network::reachable
   joined,
 };
 

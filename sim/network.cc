@@ -12,7 +12,11 @@ constexpr unsigned retransmissions_at_most = 8;
 }  // namespace
 
 Network::Network(World& world, std::uint32_t processes)
-    : world_(world), processes_(processes), cut_(world.arena()), last_(world.arena()), sent_(world.arena()),
+    : world_(world),
+      processes_(processes),
+      cut_(world.arena()),
+      last_(world.arena()),
+      sent_(world.arena()),
       held_(world.arena()) {
   const std::size_t connections = std::size_t{processes} * processes;
   cut_.resize(connections, 0);
@@ -50,7 +54,8 @@ Duration Network::delay(ProcessId from, ProcessId to) {
 
 void Network::transmit(ProcessId from, ProcessId to, std::uint32_t bytes, SimEvent event, Duration extra) {
   const std::uint64_t rate = world_.setup().scenario.network.bytes_per_second;
-  const Duration sending = rate == 0 ? Duration{} : Duration{static_cast<std::int64_t>(bytes * 1'000'000'000ull / rate)};
+  const Duration sending =
+      rate == 0 ? Duration{} : Duration{static_cast<std::int64_t>(bytes * 1'000'000'000ull / rate)};
   Instant& last = last_[index(from, to)];
   const Instant arrives = world_.now() + delay(from, to) + extra;
   last = std::max(arrives, last) + sending;

@@ -1,5 +1,5 @@
-// The in-process network: latency by distribution, first in first out per connection, loss as retransmission delay,
-// bandwidth, partitions. Bytes on the wire are delivered to a component as one event.
+// The in-process network: latency by distribution, first in first out per connection, loss as retransmission
+// delay, bandwidth, partitions. Bytes on the wire are delivered to a component as one event.
 #pragma once
 #include <cstdint>
 
@@ -44,10 +44,10 @@ class Network {
 
   World& world_;
   std::uint32_t processes_;
-  Vec<std::uint8_t> cut_;       // by connection: how many partitions cut it
-  Vec<Instant> last_;           // by connection: when its latest bytes arrive
-  Vec<std::uint32_t> sent_;     // by connection: number of the next draw
-  Ring<Held> held_;             // waiting behind a cut, oldest first
+  Vec<std::uint8_t> cut_;    // by connection: how many partitions cut it
+  Vec<Instant> last_;        // by connection: when its latest bytes arrive
+  Vec<std::uint32_t> sent_;  // by connection: number of the next draw
+  Ring<Held> held_;          // waiting behind a cut, oldest first
 };
 
 }  // namespace mqlab::sim

@@ -35,15 +35,21 @@ bool waited_for(Kind kind) {
     case Kind::abort_transaction:
     case Kind::flush:
     case Kind::store_read:
-    case Kind::store_write: return true;
-    default: return false;
+    case Kind::store_write:
+      return true;
+    default:
+      return false;
   }
 }
 
 }  // namespace
 
 Process::Process(World& world, ProcessId self)
-    : world_(world), self_(self), clients_(world.arena()), inbox_(world.arena()), deferred_effects_(world.arena()),
+    : world_(world),
+      self_(self),
+      clients_(world.arena()),
+      inbox_(world.arena()),
+      deferred_effects_(world.arena()),
       workload_(world.setup().workload_of(self, world.schedule_in_force().seed)) {
   if (workload_.active()) {
     ++world_.state_->busy_workloads;
@@ -106,7 +112,8 @@ void Process::leave_if_done() {
   if (stopping_ && open_ops_ == 0 && module_->deadline() == Instant::never()) world_.soon(*this, leave);
 }
 
-// ---- events in -------------------------------------------------------------------------------------------------
+// ---- events in
+// -------------------------------------------------------------------------------------------------
 
 Event* Process::copy(const Event& event) {
   Arena& arena = world_.arena();
@@ -162,15 +169,20 @@ void Process::on(const SimEvent& event) {
         reschedule();
       }
       return;
-    case arrival: arrive(); return;
-    case die: world_.kill(self_, false); return;
+    case arrival:
+      arrive();
+      return;
+    case die:
+      world_.kill(self_, false);
+      return;
     case leave:
       for (Client* client : clients_) {
         if (client != nullptr) client->close();
       }
       world_.end(self_);
       return;
-    default: MQLAB_CHECK(false && "unknown process event");
+    default:
+      MQLAB_CHECK(false && "unknown process event");
   }
 }
 
@@ -197,9 +209,11 @@ void Process::reschedule() {
   world_.schedule(std::max(deadline, world_.now()), *this, wake, 0, ++wake_generation_);
 }
 
-// ---- the workload ----------------------------------------------------------------------------------------------
+// ---- the workload
+// ----------------------------------------------------------------------------------------------
 
-/// Finds the next request that is to be made and has not passed yet; a dead process misses those of its absence.
+/// Finds the next request that is to be made and has not passed yet; a dead process misses those of its
+/// absence.
 void Process::next_arrival() {
   if (!busy_) return;
   while (workload_.active()) {
@@ -225,7 +239,8 @@ void Process::arrive() {
   deliver(event);
 }
 
-// ---- Host ------------------------------------------------------------------------------------------------------
+// ---- Host
+// ------------------------------------------------------------------------------------------------------
 
 Row& Process::row(Kind kind, Phase phase) { return world_.row(self_, kind, phase); }
 Gate Process::anchored(const Row& row) { return world_.anchored(row); }
@@ -240,14 +255,20 @@ void Process::carry_out(const Effect& effect) {
       world_.soon(*this, leave);
       return;
     case Kind::store_read:
-    case Kind::store_write: world_.store(ports().store)->request(*this, effect); return;
+    case Kind::store_write:
+      world_.store(ports().store)->request(*this, effect);
+      return;
     case Kind::publish:
     case Kind::begin:
     case Kind::offsets_to_transaction:
     case Kind::commit_transaction:
     case Kind::abort_transaction:
-    case Kind::flush: client(ports().outputs[effect.kind == Kind::publish ? effect.port : 0])->carry_out(effect); return;
-    default: client(ports().inputs[effect.kind == Kind::fetch ? effect.port : 0])->carry_out(effect); return;
+    case Kind::flush:
+      client(ports().outputs[effect.kind == Kind::publish ? effect.port : 0])->carry_out(effect);
+      return;
+    default:
+      client(ports().inputs[effect.kind == Kind::fetch ? effect.port : 0])->carry_out(effect);
+      return;
   }
 }
 

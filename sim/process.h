@@ -29,8 +29,8 @@ class Process final : public Component, public Host {
   void post_later(const Settlement& settlement, Duration delay);
 
   // ---- for the world ----
-  void born();   ///< a fresh incarnation: module, clients, then `start`
-  void died();   ///< drops what waits; its memory is given up
+  void born();  ///< a fresh incarnation: module, clients, then `start`
+  void died();  ///< drops what waits; its memory is given up
   void resumed();
   void stop();      ///< SIGTERM: the module's `stop`, then a clean shutdown of the clients
   void die_soon();  ///< ends like a kill once the event being processed is through
@@ -63,13 +63,14 @@ class Process final : public Component, public Host {
   DriverState driver_;
   Ring<Event*> inbox_;
   bool stopping_ = false;
-  std::uint32_t open_ops_ = 0;  ///< what a clean end waits for: everything but demand and the rebalance handshake
+  std::uint32_t open_ops_ =
+      0;  ///< what a clean end waits for: everything but demand and the rebalance handshake
   Instant wake_at_ = Instant::never();
   std::uint32_t wake_generation_ = 0;
   Event* deferred_event_ = nullptr;
   Vec<Effect> deferred_effects_;
-  Requests workload_;   ///< what the workload asks of this process; empty for others
-  bool busy_ = false;   ///< requests are still to come
+  Requests workload_;  ///< what the workload asks of this process; empty for others
+  bool busy_ = false;  ///< requests are still to come
 };
 
 }  // namespace mqlab::sim

@@ -11,11 +11,11 @@ namespace mqlab::sim {
 /// Something due. 40 bytes, trivially copyable.
 struct SimEvent {
   Instant at = {};
-  std::uint64_t sequence = 0;   ///< order among events of one instant
-  std::uint32_t life = 0;       ///< of the target's process when this was scheduled: a kill voids it
+  std::uint64_t sequence = 0;  ///< order among events of one instant
+  std::uint32_t life = 0;      ///< of the target's process when this was scheduled: a kill voids it
   std::uint16_t component = 0;
-  std::uint16_t kind = 0;       ///< the component's own code
-  std::uint64_t a = 0;          ///< the component's own: a number or a pointer into the arena
+  std::uint16_t kind = 0;  ///< the component's own code
+  std::uint64_t a = 0;     ///< the component's own: a number or a pointer into the arena
   std::uint32_t x = 0;
   std::uint32_t y = 0;
 };

@@ -16,9 +16,12 @@ class Requests {
   Requests(const Generator* generator, std::uint64_t seed, std::uint32_t first, std::uint32_t stride);
 
   bool active() const { return index_ < count_; }
-  /// On the run's clock. Workloads begin limits::workload_start into the run, when consumers are in their groups.
+  /// On the run's clock. Workloads begin limits::workload_start into the run, when consumers are in their
+  /// groups.
   Instant intended() const { return current_.intended + limits::workload_start; }
-  bool masked(std::span<const MessageId> ids) const { return std::binary_search(ids.begin(), ids.end(), current_.id); }
+  bool masked(std::span<const MessageId> ids) const {
+    return std::binary_search(ids.begin(), ids.end(), current_.id);
+  }
   Message message() const;
   void advance();
 

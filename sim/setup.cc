@@ -13,12 +13,16 @@ namespace {
 std::unique_ptr<ClusterPlan> plan_cluster(const Scenario& s, const Topology& topology, std::uint32_t broker) {
   const BrokerSpec& spec = s.brokers[broker];
   switch (spec.kind) {
-    case BrokerKind::kafka: return plan_kafka(s, topology, broker);
-    case BrokerKind::nats: return nats::plan_nats(s, topology, broker);
-    default: break;
+    case BrokerKind::kafka:
+      return plan_kafka(s, topology, broker);
+    case BrokerKind::nats:
+      return nats::plan_nats(s, topology, broker);
+    default:
+      break;
   }
-  throw ScenarioError(s.file, spec.line, "broker.kind",
-                      "\"" + std::string(name_of(spec.kind)) + "\" has no simulated model; kafka and nats have");
+  throw ScenarioError(
+      s.file, spec.line, "broker.kind",
+      "\"" + std::string(name_of(spec.kind)) + "\" has no simulated model; kafka and nats have");
 }
 
 /// The broker a process talks to; a process talks to one only.
@@ -36,14 +40,16 @@ void check_effects(const Setup& setup, ProcessId process) {
     const int line = info.role == Role::stage ? s.stages[info.index].line : 0;
     throw ScenarioError(s.file, line, "stages." + info.group + ".module",
                         "its module needs \"" + std::string(name_of(kind)) + "\", which " +
-                            std::string(name_of(s.brokers[broker_of(setup, process)].kind)) + " has not with these settings");
+                            std::string(name_of(s.brokers[broker_of(setup, process)].kind)) +
+                            " has not with these settings");
   }
 }
 
 void check_faults(const Scenario& s) {
   const auto check = [&](Action action, int line) {
     if (action == Action::clock_jump) {
-      throw ScenarioError(s.file, line, "fault.action", "\"clock_jump\" is not modelled: kill, restart, pause, "
+      throw ScenarioError(s.file, line, "fault.action",
+                          "\"clock_jump\" is not modelled: kill, restart, pause, "
                           "power_loss, partition, delay, drop_response are");
     }
   };
@@ -53,7 +59,8 @@ void check_faults(const Scenario& s) {
 
 }  // namespace
 
-Setup::Setup(Scenario given) : scenario(std::move(given)), topology(scenario), latency(scenario.network.latency) {
+Setup::Setup(Scenario given)
+    : scenario(std::move(given)), topology(scenario), latency(scenario.network.latency) {
   check_faults(scenario);
   if (!scenario.network.platform.empty()) {
     throw ScenarioError(scenario.file, 0, "network.platform",

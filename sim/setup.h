@@ -1,4 +1,5 @@
-// A scenario made ready to be simulated: names resolved, settings read, modules planned. Immutable; shared by runs.
+// A scenario made ready to be simulated: names resolved, settings read, modules planned. Immutable; shared by
+// runs.
 #pragma once
 #include <memory>
 #include <vector>
@@ -22,14 +23,14 @@ struct Setup {
 
   Scenario scenario;
   Topology topology;
-  std::vector<std::unique_ptr<ModulePlan>> modules;  ///< by process; none for brokers, auditor, lab
-  std::vector<Ports> ports;                          ///< by process
-  std::vector<Capabilities> capabilities;            ///< by process
-  std::vector<std::unique_ptr<ClusterPlan>> clusters;///< by broker
-  std::vector<Generator> generators;                 ///< by workload
+  std::vector<std::unique_ptr<ModulePlan>> modules;    ///< by process; none for brokers, auditor, lab
+  std::vector<Ports> ports;                            ///< by process
+  std::vector<Capabilities> capabilities;              ///< by process
+  std::vector<std::unique_ptr<ClusterPlan>> clusters;  ///< by broker
+  std::vector<Generator> generators;                   ///< by workload
   Sampler latency;
   Duration settle = {};
-  bool snapshots = true;                             ///< every module's state can be restored by memcpy
+  bool snapshots = true;  ///< every module's state can be restored by memcpy
 };
 
 }  // namespace mqlab::sim

@@ -1,8 +1,9 @@
 // A file of a broker node: what is in the page cache and what has reached the disk are different things.
 //
-// A process kill keeps the page cache. Power loss keeps what was synced, plus whatever the kernel wrote back by
-// itself: Linux writes dirty pages back some 30 s after they were dirtied (vm.dirty_expire_centisecs 3000, checked
-// every 5 s); measured on a real broker: nothing lost 45 s after the last write, all of it at once after it.
+// A process kill keeps the page cache. Power loss keeps what was synced, plus whatever the kernel wrote back
+// by itself: Linux writes dirty pages back some 30 s after they were dirtied (vm.dirty_expire_centisecs 3000,
+// checked every 5 s); measured on a real broker: nothing lost 45 s after the last write, all of it at once
+// after it.
 #pragma once
 #include <cstdint>
 
@@ -48,7 +49,8 @@ class File {
     return on_disk_;
   }
 
-  static constexpr Duration write_back_after = Duration::seconds(35);  ///< 30 s to expire + 5 s between checks
+  static constexpr Duration write_back_after =
+      Duration::seconds(35);  ///< 30 s to expire + 5 s between checks
 
  private:
   struct Dirty {

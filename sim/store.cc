@@ -26,8 +26,14 @@ Bytes Store::keep(Bytes bytes) {
 void Store::request(Process& from, const Effect& effect) {
   Arena& arena = world_.arena();
   auto* request = arena.make<Request>();
-  *request = {from.self(), effect.kind, effect.op, effect.expected, effect.message.receipt, nullptr,
-              static_cast<std::uint32_t>(effect.writes.size()), from.incarnation()};
+  *request = {from.self(),
+              effect.kind,
+              effect.op,
+              effect.expected,
+              effect.message.receipt,
+              nullptr,
+              static_cast<std::uint32_t>(effect.writes.size()),
+              from.incarnation()};
   if (request->count > 0) {
     request->writes = static_cast<StoreWrite*>(arena.allocate(request->count * sizeof(StoreWrite)));
     for (std::uint32_t i = 0; i < request->count; ++i) {
@@ -39,7 +45,8 @@ void Store::request(Process& from, const Effect& effect) {
 }
 
 Store::Cell* Store::find(std::uint64_t key) {
-  const auto at = std::lower_bound(cells_.begin(), cells_.end(), key, [](const Cell& c, std::uint64_t k) { return c.key < k; });
+  const auto at = std::lower_bound(cells_.begin(), cells_.end(), key,
+                                   [](const Cell& c, std::uint64_t k) { return c.key < k; });
   return at == cells_.end() || at->key != key ? nullptr : &*at;
 }
 
@@ -65,7 +72,8 @@ void Store::apply(const Request& request, Settlement& answer) {
     if (Cell* old = find(w.key)) {
       *old = cell;
     } else {
-      const auto at = std::lower_bound(cells_.begin(), cells_.end(), w.key, [](const Cell& c, std::uint64_t k) { return c.key < k; });
+      const auto at = std::lower_bound(cells_.begin(), cells_.end(), w.key,
+                                       [](const Cell& c, std::uint64_t k) { return c.key < k; });
       cells_.insert(at, cell);
     }
   }
@@ -80,7 +88,8 @@ void Store::on(const SimEvent& event) {
     answer.place = place_;
     apply(*request, answer);
     Process& to = world_.process(request->from);
-    if (world_.alive(request->from) && to.incarnation() == request->life) to.post_later(answer, world_.network().delay(owner, to.self()));
+    if (world_.alive(request->from) && to.incarnation() == request->life)
+      to.post_later(answer, world_.network().delay(owner, to.self()));
     if (request->count > 0) world_.arena().deallocate(request->writes, request->count * sizeof(StoreWrite));
     world_.arena().recycle(request);
   }

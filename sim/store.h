@@ -16,8 +16,8 @@ class Store final : public Component {
  public:
   Store(World& world, TopicId topic);
 
-  /// store_read or store_write by a process. Applied when the request arrives, answered one more delay later; a
-  /// process that dies in between leaves the write applied.
+  /// store_read or store_write by a process. Applied when the request arrives, answered one more delay later;
+  /// a process that dies in between leaves the write applied.
   void request(Process& from, const Effect& effect);
   void on(const SimEvent& event) override;
   /// audit rows for every key that carries a request, then audit_end.
@@ -37,7 +37,7 @@ class Store final : public Component {
     Kind kind;
     OpId op;
     std::int64_t expected;
-    std::uint64_t key;      ///< store_read
+    std::uint64_t key;  ///< store_read
     StoreWrite* writes;
     std::uint32_t count;
     std::uint32_t life;

@@ -91,10 +91,17 @@ Gate World::strike(const Fault& fault, ProcessId target, ProcessId current) {
         kill(target, false);
       }
       return Gate::go;
-    case Action::partition: set_cut(fault, target, true); return Gate::go;
-    case Action::delay: state_->request_fault.delay = fault.heal; return Gate::go;
-    case Action::drop_response: state_->request_fault.answer_lost = true; return Gate::go;
-    case Action::clock_jump: break;
+    case Action::partition:
+      set_cut(fault, target, true);
+      return Gate::go;
+    case Action::delay:
+      state_->request_fault.delay = fault.heal;
+      return Gate::go;
+    case Action::drop_response:
+      state_->request_fault.answer_lost = true;
+      return Gate::go;
+    case Action::clock_jump:
+      break;
   }
   MQLAB_CHECK(false && "a fault that Setup should have refused");
   return Gate::go;
@@ -135,10 +142,13 @@ void World::heal(std::uint32_t number, ProcessId target) {
     case Action::pause:
       if (alive(target) && paused(target)) resume(target);
       break;
-    case Action::partition: set_cut(fault, target, false); break;
+    case Action::partition:
+      set_cut(fault, target, false);
+      break;
     case Action::delay:
     case Action::drop_response:
-    case Action::clock_jump: break;
+    case Action::clock_jump:
+      break;
   }
 }
 

@@ -22,10 +22,10 @@ struct Finding {
   std::uint64_t observed = 0;    ///< what was looked at: effects, deliveries, samples
   std::uint64_t population = 0;  ///< out of how many acked ids (or the claim's own unit)
   std::uint64_t violations = 0;
-  std::string explanation;       ///< one sentence: why
+  std::string explanation;             ///< one sentence: why
   std::vector<std::uint64_t> witness;  ///< indices of the rows that prove a violation, in history order
-  MessageId message = 0;         ///< the first id concerned; 0 = none
-  double value = 0;              ///< latency (seconds), throughput (per second) … where the claim has a number
+  MessageId message = 0;               ///< the first id concerned; 0 = none
+  double value = 0;  ///< latency (seconds), throughput (per second) … where the claim has a number
 };
 
 /// Sees every row once, in history order.
@@ -52,6 +52,7 @@ struct ClaimInfo {
 /// Every claim there is, in the order of docs/claims.md.
 std::span<const ClaimInfo> all_claims();
 /// Throws ScenarioError when the claim, a topic or an observer it names does not exist.
-std::unique_ptr<Checker> make_checker(const ClaimSpec& spec, const Scenario& scenario, const Topology& topology);
+std::unique_ptr<Checker> make_checker(const ClaimSpec& spec, const Scenario& scenario,
+                                      const Topology& topology);
 
 }  // namespace mqlab

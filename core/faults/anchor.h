@@ -1,10 +1,12 @@
 // Fault anchors: points of the history at which something is done to the system. One matcher for both worlds.
 //
-// Step names. Application steps, portable to a live run: every kind of row by its name, as the *start* of the effect
-// ("publish", "commit", "ack", "commit_transaction", …), the same with ".ok", ".fail" or ".unknown" for its end
-// ("publish.ok"), and the events "deliver", "handle", "complete", "fetch.ok", "assigned", "revoking", "start". Client
-// requests, portable: "request.produce", "request.offset_commit", "request.end_txn" … Broker-internal ones ("append",
-// "elect" …) are model-only.
+// Step names. Application steps, portable to a live run: every kind of row by its name, as the *start* of the
+// effect
+// ("publish", "commit", "ack", "commit_transaction", …), the same with ".ok", ".fail" or ".unknown" for its
+// end
+// ("publish.ok"), and the events "deliver", "handle", "complete", "fetch.ok", "assigned", "revoking",
+// "start". Client requests, portable: "request.produce", "request.offset_commit", "request.end_txn" …
+// Broker-internal ones ("append", "elect" …) are model-only.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,9 +23,27 @@ namespace mqlab {
 
 /// Requests of client libraries, the `code` of request rows. Kafka's carry their API keys' meaning.
 enum class RequestKind : std::uint16_t {
-  none, produce, fetch, join_group, sync_group, heartbeat, leave_group, offset_commit, offset_fetch,
-  find_coordinator, init_producer_id, add_partitions_to_txn, add_offsets_to_txn, end_txn, txn_offset_commit,
-  publish, pull, ack, metadata, list_offsets, count_
+  none,
+  produce,
+  fetch,
+  join_group,
+  sync_group,
+  heartbeat,
+  leave_group,
+  offset_commit,
+  offset_fetch,
+  find_coordinator,
+  init_producer_id,
+  add_partitions_to_txn,
+  add_offsets_to_txn,
+  end_txn,
+  txn_offset_commit,
+  publish,
+  pull,
+  ack,
+  metadata,
+  list_offsets,
+  count_
 };
 std::string_view name_of(RequestKind kind);
 
@@ -40,7 +60,8 @@ std::string name_of(const Step& step);
 /// The step a row is; batch members (rows behind a header) have none of their own.
 std::optional<Step> step_of(const Row& row);
 bool portable(const Step& step);
-/// Do rows of this step name one message, so that an anchor may ask for it? (A commit or an ack concerns many.)
+/// Do rows of this step name one message, so that an anchor may ask for it? (A commit or an ack concerns
+/// many.)
 bool names_message(const Step& step);
 /// Every step there is.
 std::vector<std::string> step_names();
@@ -48,10 +69,10 @@ std::vector<std::string> step_names();
 /// A fault bound to numbers, ready to be matched.
 struct Fault {
   bool timed = false;
-  Instant time = {};               ///< when timed
-  std::vector<ProcessId> anchored; ///< processes whose rows count
+  Instant time = {};                ///< when timed
+  std::vector<ProcessId> anchored;  ///< processes whose rows count
   Step step;
-  MessageId message = 0;           ///< 0 = any
+  MessageId message = 0;  ///< 0 = any
   std::uint32_t nth = 1;
   Action action = Action::kill;
   std::vector<ProcessId> targets;  ///< empty = the process whose row matched
@@ -63,8 +84,8 @@ struct Fault {
 
 /// Throws ScenarioError when a name is not known.
 Fault bind(const FaultSpec& spec, const Scenario& scenario, const Topology& topology);
-/// All faults the scenario spells out, in order. Who loads a scenario calls this and menu_steps, since the reader
-/// itself does not know the steps. Both throw ScenarioError.
+/// All faults the scenario spells out, in order. Who loads a scenario calls this and menu_steps, since the
+/// reader itself does not know the steps. Both throw ScenarioError.
 std::vector<Fault> bind_faults(const Scenario& scenario, const Topology& topology);
 /// The steps of the menu; empty = all.
 std::vector<Step> menu_steps(const Scenario& scenario);
@@ -73,7 +94,8 @@ std::vector<Step> menu_steps(const Scenario& scenario);
 /// Trivially restorable: armed() and seen() are its whole state.
 class Matcher {
  public:
-  /// `seen`: how many rows that match the first fault were written before; for a run that branches off half-way.
+  /// `seen`: how many rows that match the first fault were written before; for a run that branches off
+  /// half-way.
   void arm(std::span<const Fault> faults, std::uint32_t seen = 0) {
     faults_ = faults;
     armed_ = 0;

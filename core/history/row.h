@@ -11,22 +11,60 @@ namespace mqlab {
 /// Append only: stored histories name kinds by number.
 enum class Kind : std::uint8_t {
   // the life of a process and of its connection
-  start, stop, up, down, blocked, unblocked,
+  start,
+  stop,
+  up,
+  down,
+  blocked,
+  unblocked,
   // the workload's request reaches a process; a record reaches it; its handler starts; it is done
-  invoke, deliver, handle, complete,
+  invoke,
+  deliver,
+  handle,
+  complete,
   // effects on a broker
-  publish, fetch, ack, nack, progress, terminate, commit, begin, offsets_to_transaction, commit_transaction,
-  abort_transaction, seek, pause, resume, flush, leave, claim, list_pending,
+  publish,
+  fetch,
+  ack,
+  nack,
+  progress,
+  terminate,
+  commit,
+  begin,
+  offsets_to_transaction,
+  commit_transaction,
+  abort_transaction,
+  seek,
+  pause,
+  resume,
+  flush,
+  leave,
+  claim,
+  list_pending,
   // the handshake of a rebalance
-  assigned, accept, revoking, release,
+  assigned,
+  accept,
+  revoking,
+  release,
   // stores, services, answers
-  store_read, store_write, call, reply,
+  store_read,
+  store_write,
+  call,
+  reply,
   // what the lab did: a fault, its end, the quiet point, and what the auditor found
-  fault, heal, quiet, audit, audit_end,
+  fault,
+  heal,
+  quiet,
+  audit,
+  audit_end,
   // a client library's request on the wire (anchor for "sent, answer unseen")
   request,
   // broker-internal, on request only
-  append, high_watermark, marker, truncate, elect,
+  append,
+  high_watermark,
+  marker,
+  truncate,
+  elect,
   count_
 };
 
@@ -34,12 +72,13 @@ enum class Phase : std::uint8_t { invoke, ok, fail, unknown };
 
 /// Bits of Row::flags.
 namespace flag {
-inline constexpr std::uint16_t duplicate = 1;     ///< publish ok: recognised as a repeat
-inline constexpr std::uint16_t lost = 2;          ///< revoking: the partitions are gone already
-inline constexpr std::uint16_t header = 4;        ///< head of a batch; aux = how many rows follow under this op
-inline constexpr std::uint16_t aborted = 8;       ///< audit: record of an aborted transaction
-inline constexpr std::uint16_t open = 16;         ///< audit: record of a transaction without an outcome
-inline constexpr std::uint16_t timed_out = 32;    ///< quiet fail: the run did not come to rest before the horizon
+inline constexpr std::uint16_t duplicate = 1;  ///< publish ok: recognised as a repeat
+inline constexpr std::uint16_t lost = 2;       ///< revoking: the partitions are gone already
+inline constexpr std::uint16_t header = 4;     ///< head of a batch; aux = how many rows follow under this op
+inline constexpr std::uint16_t aborted = 8;    ///< audit: record of an aborted transaction
+inline constexpr std::uint16_t open = 16;      ///< audit: record of a transaction without an outcome
+inline constexpr std::uint16_t timed_out =
+    32;  ///< quiet fail: the run did not come to rest before the horizon
 inline constexpr std::uint16_t dead_letter = 64;  ///< publish: goes to a dead-letter place
 inline constexpr std::uint16_t tombstone = 128;
 }  // namespace flag

@@ -10,7 +10,8 @@
 
 namespace mqlab {
 
-/// One `key = value` of a property map, the broker's, client's or module's own name; value as text ("5", "true").
+/// One `key = value` of a property map, the broker's, client's or module's own name; value as text ("5",
+/// "true").
 struct Property {
   std::string key;
   std::string value;
@@ -73,8 +74,8 @@ struct SizeSpec {  ///< bytes; constant: low = high
 struct WorkloadSpec {
   std::string name;
   std::string topic;
-  double rate = 1000;           ///< messages per second
-  std::uint64_t messages = 0;   ///< exactly so many (a duration is turned into this)
+  double rate = 1000;          ///< messages per second
+  std::uint64_t messages = 0;  ///< exactly so many (a duration is turned into this)
   ArrivalSpec arrival;
   KeySpec keys;
   SizeSpec size;
@@ -100,17 +101,17 @@ struct RetrySpec {
 
 struct StageSpec {
   std::string name;
-  std::string module;           ///< a built-in name, or "FILE.py:Class"
+  std::string module;  ///< a built-in name, or "FILE.py:Class"
   std::uint32_t instances = 1;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::string store;            ///< name of the store the stage uses; empty = none
+  std::string store;  ///< name of the store the stage uses; empty = none
   DurationSpec service_time;
   FailureSpec failure;
   RetrySpec retry;
-  Properties consumer;          ///< client settings
+  Properties consumer;  ///< client settings
   Properties producer;
-  Properties settings;          ///< the module's own
+  Properties settings;  ///< the module's own
   int line = 0;
 };
 
@@ -123,45 +124,53 @@ struct ObserverSpec {
 
 struct NetworkSpec {
   DurationSpec latency = {DurationSpec::Shape::constant, Duration::micros(200), {}};  ///< one way
-  double loss = 0;                  ///< share of segments lost (shows as delay: the transport resends)
+  double loss = 0;                     ///< share of segments lost (shows as delay: the transport resends)
   std::uint64_t bytes_per_second = 0;  ///< of each connection; 0 = no limit
-  std::string platform;             ///< SimGrid platform file; empty = in-process network
+  std::string platform;                ///< SimGrid platform file; empty = in-process network
 };
 
 enum class Action : std::uint8_t {
-  kill, restart, pause, power_loss, partition, delay, drop_response, clock_jump,
+  kill,
+  restart,
+  pause,
+  power_loss,
+  partition,
+  delay,
+  drop_response,
+  clock_jump,
 };
 
 /// Where in the run something happens: at a time, or when a row like this is written.
 struct AnchorSpec {
   std::optional<Duration> time;
-  std::string process;       ///< a process, or a stage or workload (any of its instances)
-  std::string step;          ///< see core/faults/anchor.h for the names
-  std::uint32_t message = 0; ///< 0 = any
-  std::uint32_t nth = 1;     ///< the nth row that matches
+  std::string process;        ///< a process, or a stage or workload (any of its instances)
+  std::string step;           ///< see core/faults/anchor.h for the names
+  std::uint32_t message = 0;  ///< 0 = any
+  std::uint32_t nth = 1;      ///< the nth row that matches
 };
 
 struct FaultSpec {
   AnchorSpec at;
   Action action = Action::kill;
-  std::string target;            ///< a process ("kafka-2"), "leader of TOPIC/0"; empty = the anchored process
-  std::vector<std::string> between;  ///< partition: the two sides' processes
+  std::string target;  ///< a process ("kafka-2"), "leader of TOPIC/0"; empty = the anchored process
+  std::vector<std::string> between;      ///< partition: the two sides' processes
   Duration heal = Duration::seconds(1);  ///< how long it lasts; kill: until the restart
   int line = 0;
 };
 
 struct FaultMenu {
   std::vector<Action> menu;
-  std::vector<std::string> targets;  ///< processes, stages or broker kinds that may be hit; empty = all stages
-  std::vector<std::string> steps;    ///< anchors that may be used; empty = all
+  std::vector<std::string>
+      targets;                     ///< processes, stages or broker kinds that may be hit; empty = all stages
+  std::vector<std::string> steps;  ///< anchors that may be used; empty = all
   std::uint32_t at_most = 1;
-  std::vector<Duration> heal;        ///< durations tried
+  std::vector<Duration> heal;  ///< durations tried
 };
 
 struct ClaimSpec {
-  std::string id;                 ///< "exactly_once", "order.key", "latency.p99" …
-  std::string of, in, as;         ///< population, place of effects, observer
-  Properties parameters;          ///< at_most, repeats …
+  std::string id;          ///< "exactly_once", "order.key", "latency.p99" …
+  std::string of, in, as;  ///< population, place of effects, observer
+  Properties parameters;   ///< at_most, repeats …
   bool expect_violated = false;
   std::vector<std::string> excused;
   int line = 0;

@@ -30,23 +30,30 @@ Topology::Topology(const Scenario& s) {
   const auto each = [](const auto& list, auto f) {
     for (std::uint32_t i = 0; i < list.size(); ++i) f(i, list[i]);
   };
-  each(s.brokers, [&](auto i, const BrokerSpec& b) { add_processes(*this, Role::broker, i, b.name, b.nodes, true, 1); });
-  each(s.workloads,
-       [&](auto i, const WorkloadSpec& w) { add_processes(*this, Role::workload, i, w.name, w.producers, false, 0); });
-  each(s.stages, [&](auto i, const StageSpec& g) { add_processes(*this, Role::stage, i, g.name, g.instances, true, 0); });
-  each(s.observers, [&](auto i, const ObserverSpec& o) { add_processes(*this, Role::observer, i, o.name, 1, false, 0); });
+  each(s.brokers,
+       [&](auto i, const BrokerSpec& b) { add_processes(*this, Role::broker, i, b.name, b.nodes, true, 1); });
+  each(s.workloads, [&](auto i, const WorkloadSpec& w) {
+    add_processes(*this, Role::workload, i, w.name, w.producers, false, 0);
+  });
+  each(s.stages, [&](auto i, const StageSpec& g) {
+    add_processes(*this, Role::stage, i, g.name, g.instances, true, 0);
+  });
+  each(s.observers,
+       [&](auto i, const ObserverSpec& o) { add_processes(*this, Role::observer, i, o.name, 1, false, 0); });
   auditor = static_cast<ProcessId>(processes.size());
   processes.push_back({"auditor", "auditor", Role::auditor, 0, 0});
   lab = static_cast<ProcessId>(processes.size());
   processes.push_back({"lab", "lab", Role::lab, 0, 0});
 
   each(s.topics, [&](auto i, const TopicSpec& spec) {
-    const auto broker = std::find_if(s.brokers.begin(), s.brokers.end(), [&](const auto& b) { return b.name == spec.broker; });
+    const auto broker = std::find_if(s.brokers.begin(), s.brokers.end(),
+                                     [&](const auto& b) { return b.name == spec.broker; });
     add_topic(*this, {spec.name, spec.stream ? TopicKind::stream : TopicKind::topic,
                       static_cast<std::uint32_t>(broker - s.brokers.begin()), i, 0, spec.partitions});
   });
   each(s.stages, [&](auto, const StageSpec& g) {
-    if (!g.store.empty() && topic(g.store) == no_topic) add_topic(*this, {g.store, TopicKind::store, 0, 0, 0, 1});
+    if (!g.store.empty() && topic(g.store) == no_topic)
+      add_topic(*this, {g.store, TopicKind::store, 0, 0, 0, 1});
   });
 }
 

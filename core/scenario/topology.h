@@ -1,5 +1,5 @@
-// The things of a scenario by number: processes, topics, places. Both worlds number them from here, in file order,
-// so rows of a simulated and a live run compare.
+// The things of a scenario by number: processes, topics, places. Both worlds number them from here, in file
+// order, so rows of a simulated and a live run compare.
 #pragma once
 #include <string>
 #include <string_view>

@@ -21,7 +21,8 @@ Scenario empty_scenario() {
 
 class Probe final : public Component {
  public:
-  Probe(World& world, std::string name, std::vector<std::string>& log) : world_(world), name_(std::move(name)), log_(log) {}
+  Probe(World& world, std::string name, std::vector<std::string>& log)
+      : world_(world), name_(std::move(name)), log_(log) {}
   void on(const SimEvent& event) override {
     log_.push_back(name_ + std::to_string(event.kind) + "@" + std::to_string(world_.now().ns / 1'000'000));
   }
