@@ -83,6 +83,7 @@ Scenario read_scenario(std::string_view toml, const std::string& file, const std
   check_whole(scenario);
   read_faults(root, scenario, source);
   read_claims(root, scenario, source);
+  check_settings(scenario);
   return scenario;
 }
 

@@ -36,6 +36,14 @@ std::string folded(std::string_view text) {
   return out;
 }
 
+/// "fetch.max.wait.ms" and "fetch.wait.max.ms" have the same words.
+bool same_words(const std::string& a, const std::string& b) {
+  std::vector<std::string> x = split(a, '.'), y = split(b, '.');
+  std::sort(x.begin(), x.end());
+  std::sort(y.begin(), y.end());
+  return x == y;
+}
+
 constexpr std::size_t longest_compared = 100;  // beyond that nobody misspelt a key
 constexpr std::size_t most_listed = 24;
 
@@ -62,7 +70,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   std::string best;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t n = edits(wanted, folded(candidate));
+    const std::string other = folded(candidate);
+    const std::size_t n =
+        other.size() == wanted.size() && same_words(wanted, other) ? 0 : edits(wanted, other);
     if (n < least && n < std::max(name.size(), candidate.size())) {
       least = n;
       best = candidate;

@@ -1,0 +1,129 @@
+// Kafka's broker and topics. Names, ranges and defaults: KafkaConfig.configDef() and LogConfig of
+// kafka 4.1.0, printed by that program; older defaults: KIP-1030 and the documentation of 3.9.
+#include <array>
+
+#include "core/scenario/kafka_known.h"
+#include "core/scenario/kafka_settings.h"
+#include "core/scenario/setting_rows.h"
+
+namespace mqlab {
+namespace {
+
+using namespace rows;  // NOLINT(google-build-using-namespace): the rows read as a table
+
+constexpr std::string_view never = "9223372036854775807";
+
+constexpr auto broker = std::to_array<Setting>({
+    number("min.insync.replicas", 1, most_int, "1", "acks=all is refused with fewer in-sync replicas"),
+    bytes("message.max.bytes", 0, most_int, "1048588", "largest batch a topic takes"),
+    flag("unclean.leader.election.enable", "false",
+         "a replica out of sync may lead: acknowledged records are lost"),
+    millis("replica.lag.time.max.ms", 0, most_long, "30000",
+           "a follower that is behind for so long leaves the in-sync replicas"),
+    millis("replica.fetch.wait.max.ms", 0, most_int, "500", "longest wait of a follower's fetch"),
+    bytes("replica.fetch.min.bytes", 0, most_int, "1", "a follower's fetch waits for so much"),
+    bytes("replica.fetch.max.bytes", 0, most_int, "1048576",
+          "of one partition; the first batch is returned whole"),
+    bytes("replica.fetch.response.max.bytes", 0, most_int, "10485760", "of one answer"),
+    millis("replica.fetch.backoff.ms", 0, most_int, "1000", "wait after a follower's fetch failed"),
+    millis("replica.high.watermark.checkpoint.interval.ms", 0, most_long, "5000",
+           "between checkpoints of the high watermark"),
+    bytes("fetch.max.bytes", 1024, most_int, "57671680", "of one answer, whatever the consumer asks for"),
+    number("log.flush.interval.messages", 1, most_long, never, "fsync after so many records; default: never"),
+    millis("log.flush.interval.ms", 0, most_long, "",
+           "fsync after so long; default: log.flush.scheduler.interval.ms"),
+    millis("log.flush.scheduler.interval.ms", 0, most_long, never, "how often that is looked at"),
+    bytes("log.segment.bytes", 14, most_int, "1073741824", "a segment is rolled, and synced, at this size"),
+    millis("broker.session.timeout.ms", 0, most_int, "9000",
+           "the controller fences a broker without heartbeat for so long"),
+    millis("broker.heartbeat.interval.ms", 0, most_int, "2000", "between a broker's heartbeats"),
+    millis("controller.quorum.election.timeout.ms", 0, most_int, "1000",
+           "a controller without leader stands for election"),
+    millis("controller.quorum.fetch.timeout.ms", 0, most_int, "2000",
+           "a leader unheard of for so long is given up"),
+    millis("controller.quorum.election.backoff.max.ms", 0, most_int, "1000",
+           "longest wait between elections"),
+    millis("group.initial.rebalance.delay.ms", 0, most_int, "3000",
+           "an empty group waits so long for more members"),
+    millis("group.min.session.timeout.ms", 0, most_int, "6000",
+           "least session.timeout.ms a member may ask for"),
+    millis("group.max.session.timeout.ms", 0, most_int, "1800000", "largest"),
+    millis("offsets.commit.timeout.ms", 1, most_int, "5000", "longest wait for the replicas of a commit"),
+    number("offsets.topic.replication.factor", 1, 32'767, "3", "of __consumer_offsets"),
+    number("offsets.topic.num.partitions", 1, most_int, "50", "of __consumer_offsets"),
+    number("offsets.retention.minutes", 1, most_int, "10080", "offsets of an empty group are forgotten"),
+    number("transaction.state.log.replication.factor", 1, 32'767, "3", "of __transaction_state"),
+    number("transaction.state.log.min.isr", 1, most_int, "2", "of __transaction_state"),
+    number("transaction.state.log.num.partitions", 1, most_int, "50", "of __transaction_state"),
+    millis("transaction.max.timeout.ms", 1, most_int, "900000",
+           "largest transaction.timeout.ms a producer may ask for"),
+    millis("transaction.abort.timed.out.transaction.cleanup.interval.ms", 1, most_int, "10000",
+           "between looks for transactions to abort"),
+    flag("transaction.partition.verification.enable", "true",
+         "a partition's leader asks whether a transaction is open (KIP-890, part 1)"),
+    millis("transactional.id.expiration.ms", 1, most_int, "604800000",
+           "an unused transactional.id is forgotten"),
+    millis("producer.id.expiration.ms", 1, most_int, "86400000",
+           "an idle producer's sequence numbers are forgotten"),
+    number("default.replication.factor", 1, 32'767, "1",
+           "of topics made without one; the lab always names it"),
+    known(number("num.partitions", 1, most_int, "1",
+                 "of topics made without a number; the lab always names it")),
+    known(number("num.replica.fetchers", 1, most_int, "1", "")),
+    known(number("num.io.threads", 1, most_int, "8", "")),
+    known(number("num.network.threads", 1, most_int, "3", "")),
+    known(millis("log.flush.offset.checkpoint.interval.ms", 0, most_int, "60000",
+                 "between recovery point checkpoints")),
+    known(millis("log.retention.ms", -1, most_long, "",
+                 "records older than this are deleted; default: log.retention.hours")),
+    known(number("log.retention.minutes", -1, most_int, "", "")),
+    known(number("log.retention.hours", -1, most_int, "168", "")),
+    known(bytes("log.retention.bytes", -1, most_long, "-1", "")),
+    known(bytes("socket.request.max.bytes", 1, most_int, "104857600", "largest request")),
+    known(flag("auto.create.topics.enable", "true", "the lab makes every topic, and turns this off")),
+    known(flag("auto.leader.rebalance.enable", "true", "preferred leaders get their partitions back")),
+    known(number("leader.imbalance.check.interval.seconds", 1, most_long, "300", "")),
+    known(bytes("log.cleaner.dedupe.buffer.size", 0, most_long, "134217728", "")),
+});
+
+constexpr auto topic = std::to_array<Setting>({
+    number("min.insync.replicas", 1, most_int, "",
+           "acks=all is refused with fewer in-sync replicas; default: the broker's"),
+    bytes("max.message.bytes", 0, most_int, "", "largest batch; default: the broker's message.max.bytes"),
+    flag("unclean.leader.election.enable", "", "default: the broker's"),
+    number("flush.messages", 1, most_long, "",
+           "fsync after so many records; default: log.flush.interval.messages"),
+    millis("flush.ms", 0, most_long, "", "fsync after so long; default: log.flush.interval.ms"),
+    bytes("segment.bytes", 14, most_int, "",
+          "a segment is rolled, and synced, at this size; default: log.segment.bytes"),
+    known(millis("segment.ms", 1, most_long, "604800000", "a segment is rolled after this long")),
+    known(millis("retention.ms", -1, most_long, "604800000",
+                 "records older than this are deleted, by segments")),
+    known(bytes("retention.bytes", -1, most_long, "-1",
+                "a partition larger than this loses its oldest segments")),
+    known(words("cleanup.policy", "delete|compact", "delete", "")),
+    known(millis("delete.retention.ms", 0, most_long, "86400000", "tombstones are kept so long")),
+    known(millis("min.compaction.lag.ms", 0, most_long, "0", "")),
+    known(millis("max.compaction.lag.ms", 1, most_long, never, "")),
+    known({.key = "min.cleanable.dirty.ratio", .type = SettingType::real, .defaults = "0.5"}),
+    known(word("compression.type", "uncompressed|zstd|lz4|snappy|gzip|producer", "producer", "")),
+    known(word("message.timestamp.type", "CreateTime|LogAppendTime", "CreateTime", "")),
+    known(millis("message.timestamp.after.max.ms", 0, most_long, "9223372036854775807|4.0:3600000", "")),
+    known(millis("message.timestamp.before.max.ms", 0, most_long, never, "")),
+});
+
+constexpr std::string_view source = "kafka 4.1.0: KafkaConfig, LogConfig";
+
+}  // namespace
+
+const SettingTable& kafka_broker_settings() {
+  static const SettingTable table{"Kafka's broker", source, broker, {}, known_kafka_broker, lab_sets_broker};
+  return table;
+}
+
+const SettingTable& kafka_topic_settings() {
+  static const SettingTable table{"a Kafka topic", source, topic, {}, known_kafka_topic, ""};
+  return table;
+}
+
+}  // namespace mqlab

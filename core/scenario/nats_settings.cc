@@ -1,0 +1,153 @@
+#include "core/scenario/nats_settings.h"
+
+#include <algorithm>
+
+#include "core/scenario/text.h"
+#include "core/scenario/units.h"
+
+namespace mqlab {
+namespace {
+
+Version version_of(const BrokerSpec& broker) { return parse_version(broker.version).value_or(Version{}); }
+
+NatsConnection connection_of(const Values& v) {
+  NatsConnection c;
+  c.ping_interval = v.duration("ping_interval");
+  c.max_pings_out = v.as<std::uint32_t>("max_pings_out");
+  c.reconnect_wait = v.duration("reconnect_wait");
+  c.reconnect_jitter = v.duration("reconnect_jitter");
+  c.connect_timeout = v.duration("connect_timeout");
+  c.send_asap = v.truth("send_asap");
+  return c;
+}
+
+std::vector<Duration> backoff_of(const Values& v) {
+  std::vector<Duration> list;
+  for (const std::string& part : v.list("backoff")) {
+    const auto duration = parse_duration(part);
+    if (!duration || duration->ns <= 0)
+      v.fail("backoff", quoted(part) + " is no duration with a unit, as \"30s\"");
+    list.push_back(*duration);
+  }
+  return list;
+}
+
+/// [nats-server: consumer.go checkConsumerCfg, setConsumerConfigDefaults]
+void check_redelivery(const Values& v, NatsConsumer& c) {
+  if (c.ack_wait.ns <= 0) v.fail("ack_wait", "must be more than 0");
+  if (c.max_deliver == 0) c.max_deliver = -1;
+  if (c.max_ack_pending == 0) c.max_ack_pending = 1000;
+  if (c.backoff.empty()) return;
+  if (c.max_deliver != -1 && static_cast<std::int64_t>(c.backoff.size()) > c.max_deliver) {
+    v.fail("max_deliver",
+           "must not be less than the number of backoff values, " + std::to_string(c.backoff.size()));
+  }
+  c.ack_wait = c.backoff.front();
+}
+
+/// An ordered consumer is the client's doing: no acknowledgements, one delivery. [nats.c: js.c; ADR-17]
+void check_ordered(const Values& v, NatsConsumer& c) {
+  if (!c.ordered) return;
+  for (const std::string_view key :
+       {"durable", "max_deliver", "ack_wait", "backoff", "max_ack_pending", "ack_sync"}) {
+    if (v.is_set(key))
+      v.fail(key, "an ordered consumer has none: it is not durable and acknowledges nothing");
+  }
+  if (v.is_set("ack_policy") && c.ack_policy != NatsConsumer::AckPolicy::none)
+    v.fail("ack_policy", "an ordered consumer has \"none\"");
+  c.ack_policy = NatsConsumer::AckPolicy::none;
+}
+
+}  // namespace
+
+NatsServer resolve_nats_server(const Scenario& scenario, const BrokerSpec& broker) {
+  const bool only = scenario.brokers.size() == 1;
+  const std::string path = only ? "broker.properties" : "brokers." + broker.name + ".properties";
+  const Values v(nats_server_settings(), broker.properties, version_of(broker),
+                 {scenario.file, path, broker.line});
+  NatsServer s;
+  s.version = version_of(broker);
+  s.nodes = broker.nodes;
+  s.sync_always = v.text("sync_interval") == "always";
+  s.sync_interval = v.duration("sync_interval");
+  if (!s.sync_always && s.sync_interval.ns <= 0)
+    v.fail("sync_interval", "must be more than 0, or \"always\"");
+  s.max_payload = v.as<std::uint32_t>("max_payload");
+  return s;
+}
+
+NatsStream resolve_nats_stream(const Scenario& scenario, const TopicSpec& stream, const BrokerSpec& broker) {
+  const std::string path = "streams." + stream.name + ".properties";
+  const Values v(nats_stream_settings(), stream.properties, version_of(broker),
+                 {scenario.file, path, stream.line});
+  if (v.truth("no_ack")) v.fail("no_ack", "true is not modelled");
+  NatsStream s;
+  s.replicas = stream.replication;
+  const std::string retention = v.text("retention");
+  s.retention = retention == "limits"     ? NatsStream::Retention::limits
+                : retention == "interest" ? NatsStream::Retention::interest
+                                          : NatsStream::Retention::workqueue;
+  s.in_memory = v.text("storage") == "memory";
+  s.discard_new = v.text("discard") == "new";
+  // The server takes 0 as "no limit". [nats-server: stream.go checkStreamCfg]
+  const auto limit = [&](std::string_view key) { return v.integer(key) == 0 ? -1 : v.integer(key); };
+  s.max_msgs = limit("max_msgs");
+  s.max_bytes = limit("max_bytes");
+  s.max_msgs_per_subject = limit("max_msgs_per_subject");
+  s.max_msg_size = limit("max_msg_size");
+  s.max_age = v.duration("max_age");
+  if (s.max_age.ns != 0 && s.max_age < Duration::millis(100)) v.fail("max_age", "must be at least 100ms");
+  s.duplicate_window = v.duration("duplicate_window");
+  if (s.max_age.ns != 0 && s.duplicate_window > s.max_age) {
+    if (v.is_set("duplicate_window")) v.fail("duplicate_window", "must not be more than max_age");
+    s.duplicate_window = s.max_age;
+  }
+  if (s.duplicate_window.ns != 0 && s.duplicate_window < Duration::millis(100))
+    v.fail("duplicate_window", "must be at least 100ms");
+  return s;
+}
+
+NatsConsumer resolve_nats_consumer(const Scenario& scenario, const Properties& properties,
+                                   const BrokerSpec& broker, const std::string& path) {
+  const Values v(nats_consumer_settings(), properties, version_of(broker), {scenario.file, path});
+  NatsConsumer c;
+  c.connection = connection_of(v);
+  c.durable = v.text("durable");
+  c.ordered = v.truth("ordered");
+  const std::string policy = v.text("ack_policy");
+  c.ack_policy = policy == "explicit" ? NatsConsumer::AckPolicy::explicit_ack
+                 : policy == "all"    ? NatsConsumer::AckPolicy::all
+                                      : NatsConsumer::AckPolicy::none;
+  c.ack_wait = v.duration("ack_wait");
+  c.backoff = backoff_of(v);
+  c.max_deliver = v.integer("max_deliver");
+  c.max_ack_pending = v.integer("max_ack_pending");
+  c.max_waiting = v.as<std::uint32_t>("max_waiting");
+  const std::string deliver = v.text("deliver_policy");
+  c.deliver = deliver == "all"    ? NatsConsumer::Deliver::all
+              : deliver == "last" ? NatsConsumer::Deliver::last
+                                  : NatsConsumer::Deliver::new_only;
+  c.ack_sync = v.truth("ack_sync");
+  c.batch = v.as<std::uint32_t>("batch");
+  c.expires = v.duration("expires");
+  if (c.expires.ns <= 0) v.fail("expires", "must be more than 0");
+  check_redelivery(v, c);
+  check_ordered(v, c);
+  return c;
+}
+
+NatsProducer resolve_nats_producer(const Scenario& scenario, const Properties& properties,
+                                   const BrokerSpec& broker, const std::string& path) {
+  const Values v(nats_producer_settings(), properties, version_of(broker), {scenario.file, path});
+  NatsProducer p;
+  p.connection = connection_of(v);
+  p.msg_id = v.truth("msg_id");
+  p.max_pending = v.as<std::uint32_t>("max_pending");
+  p.ack_timeout = v.duration("ack_timeout");
+  p.stall_wait = v.duration("stall_wait");
+  p.retry_attempts = v.as<std::uint32_t>("retry_attempts");
+  p.retry_wait = v.duration("retry_wait");
+  return p;
+}
+
+}  // namespace mqlab

@@ -1,0 +1,87 @@
+// NATS JetStream's settings: tables, and the typed values that a scenario comes to. Checks are those of
+// nats-server when a stream or consumer is made.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/scenario/scenario.h"
+#include "core/scenario/settings.h"
+
+namespace mqlab {
+
+const SettingTable& nats_server_settings();
+const SettingTable& nats_stream_settings();
+const SettingTable& nats_consumer_settings();
+const SettingTable& nats_producer_settings();
+
+struct NatsServer {
+  Version version;
+  std::uint32_t nodes = 1;
+  bool sync_always = false;
+  Duration sync_interval = {};  ///< of no meaning with sync_always
+  std::uint32_t max_payload = 0;
+};
+
+struct NatsStream {
+  enum class Retention : std::uint8_t { limits, interest, workqueue };
+  std::uint32_t replicas = 1;
+  Retention retention = Retention::limits;
+  bool in_memory = false;
+  bool discard_new = false;
+  std::int64_t max_msgs = -1;  ///< −1 = no limit, here and below
+  std::int64_t max_bytes = -1;
+  std::int64_t max_msgs_per_subject = -1;
+  std::int64_t max_msg_size = -1;
+  Duration max_age = {};           ///< 0 = no limit
+  Duration duplicate_window = {};  ///< 0 = none
+};
+
+struct NatsConnection {
+  Duration ping_interval = {};
+  std::uint32_t max_pings_out = 0;
+  Duration reconnect_wait = {};
+  Duration reconnect_jitter = {};
+  Duration connect_timeout = {};
+  bool send_asap = false;
+};
+
+struct NatsConsumer {
+  enum class AckPolicy : std::uint8_t { explicit_ack, all, none };
+  enum class Deliver : std::uint8_t { all, last, new_only };
+  NatsConnection connection;
+  std::string durable;  ///< empty = the stage's name; of no meaning when ordered
+  bool ordered = false;
+  AckPolicy ack_policy = AckPolicy::explicit_ack;
+  Duration ack_wait = {};
+  std::vector<Duration> backoff;  ///< replaces ack_wait by delivery; the last one repeats
+  std::int64_t max_deliver = -1;
+  std::int64_t max_ack_pending = 0;  ///< −1 = no limit
+  std::uint32_t max_waiting = 0;
+  Deliver deliver = Deliver::all;
+  bool ack_sync = false;
+  std::uint32_t batch = 0;
+  Duration expires = {};
+};
+
+struct NatsProducer {
+  NatsConnection connection;
+  bool msg_id = true;
+  std::uint32_t max_pending = 0;
+  Duration ack_timeout = {};
+  Duration stall_wait = {};
+  std::uint32_t retry_attempts = 0;
+  Duration retry_wait = {};
+};
+
+/// All throw ScenarioError at `path` for a setting that does not exist, is out of range, or contradicts
+/// another.
+NatsServer resolve_nats_server(const Scenario& scenario, const BrokerSpec& broker);
+NatsStream resolve_nats_stream(const Scenario& scenario, const TopicSpec& stream, const BrokerSpec& broker);
+NatsConsumer resolve_nats_consumer(const Scenario& scenario, const Properties& properties,
+                                   const BrokerSpec& broker, const std::string& path = "consumer");
+NatsProducer resolve_nats_producer(const Scenario& scenario, const Properties& properties,
+                                   const BrokerSpec& broker, const std::string& path = "producer");
+
+}  // namespace mqlab
