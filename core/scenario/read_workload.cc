@@ -7,6 +7,7 @@
 namespace mqlab {
 namespace {
 
+constexpr double longest_seconds = 1e9;  // instants are 64-bit nanoseconds: 292 years
 constexpr double most_per_second = 1e9;  // one message per nanosecond, the resolution of time
 
 double read_rate(const Section& s, double otherwise) {
@@ -108,6 +109,9 @@ void read_workloads(const Node& root, Scenario& scenario, const SourceFile& file
     workload.topic = read_topic_name(s, scenario);
     workload.rate = read_rate(s, workload.rate);
     workload.messages = read_messages(s, workload.rate);
+    if (static_cast<double>(workload.messages) / workload.rate > longest_seconds) {
+      s.fail("rate", "at this rate the messages take more than 30 years");
+    }
     workload.size = read_size(s, workload.size);
     workload.arrival = read_arrival(s);
     workload.keys = read_keys(s);

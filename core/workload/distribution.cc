@@ -27,7 +27,11 @@ double quantile(const DurationSpec& spec, double p) {
   return a;
 }
 
-std::int64_t rounded(double ns) { return static_cast<std::int64_t>(ns + 0.5); }
+/// Quantiles beyond the clock's end are cut there.
+std::int64_t rounded(double ns) {
+  constexpr double most = 4e18;  // well below 2^63, so that sums of two still fit
+  return static_cast<std::int64_t>((ns < most ? ns : most) + 0.5);
+}
 
 }  // namespace
 
