@@ -8,6 +8,7 @@ void bind_scenario(pybind11::module_& m);
 void bind_history(pybind11::module_& m);
 void bind_claims(pybind11::module_& m);
 void bind_modules(pybind11::module_& m);
-void bind_sim(pybind11::module_& m);
+void bind_search(pybind11::module_& m);
+void bind_worker(pybind11::module_& m);  ///< where the live world is built
 
 }  // namespace mqlab::bindings

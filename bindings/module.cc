@@ -6,5 +6,8 @@ PYBIND11_MODULE(_core, m) {
   mqlab::bindings::bind_history(m);
   mqlab::bindings::bind_claims(m);
   mqlab::bindings::bind_modules(m);
-  mqlab::bindings::bind_sim(m);
+  mqlab::bindings::bind_search(m);
+#ifdef MQLAB_WITH_LIVE
+  mqlab::bindings::bind_worker(m);
+#endif
 }

@@ -33,6 +33,7 @@ py::list catalogue() {
 }  // namespace
 
 void bind_modules(py::module_& m) {
+  publish_module_catalog();  // from here on, reading a scenario knows the modules and their settings
   bind_effects(m);
   m.def("module_catalogue", &catalogue);
   set_foreign_modules(&plan_foreign);

@@ -69,6 +69,11 @@ void bind_topology(py::module_& m) {
 void bind_scenario(py::module_& m) {
   py::register_local_exception_translator(&translate);
   m.attr("SCENARIO_BYTES") = limits::scenario_bytes;
+  py::list actions;
+  for (unsigned i = 0; i <= static_cast<unsigned>(Action::clock_jump); ++i) {
+    actions.append(mqlab::name_of(static_cast<Action>(i)));
+  }
+  m.attr("ACTIONS") = py::tuple(actions);
   py::class_<BrokerSpec>(m, "BrokerSpec")
       .def_readonly("name", &BrokerSpec::name)
       .def_property_readonly("kind", [](const BrokerSpec& b) { return mqlab::name_of(b.kind); })
@@ -96,6 +101,17 @@ void bind_scenario(py::module_& m) {
       .def_readonly("stages", &Scenario::stages)
       .def_readonly("observers", &Scenario::observers)
       .def_readonly("claims", &Scenario::claims)
+      .def_property_readonly("menu", [](const Scenario& s) {
+        std::vector<std::string_view> names;
+        for (const Action action : s.menu.menu) names.push_back(mqlab::name_of(action));
+        return names;
+      })
+      .def_property_readonly("faults", [](const Scenario& s) { return s.faults.size(); })
+      .def_property_readonly("requests", [](const Scenario& s) {
+        std::uint64_t requests = 0;
+        for (const WorkloadSpec& workload : s.workloads) requests += workload.messages;
+        return requests;
+      })
       .def("to_toml", [](const Scenario& s) { return to_toml(s); });
   m.def("read_scenario", &read, py::arg("toml"), py::arg("file"),
         py::arg("overrides") = std::vector<std::pair<std::string, std::string>>());

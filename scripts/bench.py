@@ -39,8 +39,12 @@ def complete(row: dict[str, Any]) -> dict[str, Any]:
     value, peer_value = row["value"], row.get("peer_value")
     ratio = value / peer_value if peer_value else None
     return {
-        "name": row["name"], "value": value, "unit": row["unit"],
-        "peer": row.get("peer"), "peer_value": peer_value, "ratio": row.get("ratio", ratio),
+        "name": row["name"],
+        "value": value,
+        "unit": row["unit"],
+        "peer": row.get("peer"),
+        "peer_value": peer_value,
+        "ratio": row.get("ratio", ratio),
     }
 
 

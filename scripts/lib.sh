@@ -69,33 +69,32 @@ install_python_packages() {
   finished python-packages "$wanted"
 }
 
-# The package is installed so that Python files are used where they lie; the compiled parts are copied after each
-# build. Installing anew is needed only when its own description changes or a file comes or goes.
-build_and_install() {
+# The package is used where it lies: installing it makes its name and command known, once; each build then puts the
+# compiled parts (the extension, the worker) beside the Python files.
+install_package() {
   local description
-  description=$({ cat pyproject.toml CMakeLists.txt bindings/CMakeLists.txt
-                  find bindings/mqlab -name '*.py' | sort; } | sha256sum | cut -d' ' -f1)
-  if [ -f build/release/build.ninja ] && [ -x .venv/bin/mqlab ] && fresh package "$description"; then
-    build_release
-    return
-  fi
-  quietly "build and install of the package (first time: minutes)" build/logs/package.log \
-    "$python" -m pip install -v --no-build-isolation --no-deps -e . \
-    -C build-dir=build/release -C cmake.define.MQLAB_TESTS=ON
+  description=$(content_hash pyproject.toml)
+  [ -x .venv/bin/mqlab ] && fresh package "$description" && return
+  quietly "the package and its command" build/logs/package.log \
+    "$python" -m pip install --no-build-isolation --no-deps -e . -C wheel.cmake=false -C editable.mode=inplace
   finished package "$description"
 }
 
-build_release() {
+build() {
   local log=build/logs/build.log began
   began=$(now_ms)
-  mkdir -p build/logs
-  ninja -C build/release -j "$jobs" >"$log" 2>&1 </dev/null || { grep -A12 -m3 'FAILED\|error:' "$log" >&2; die "the build failed; see $log"; }
-  if ! grep -q 'no work to do' "$log" || ! fresh installed-build "$(cat "$stamps/package")"; then
-    cmake --install build/release --component python \
-      --prefix "$("$python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >>"$log"
-    finished installed-build "$(cat "$stamps/package")"
-    say "· build: $(seconds_since "$began")"
+  if [ ! -f build/release/build.ninja ] || ! fresh configured "$(content_hash CMakePresets.json)"; then
+    quietly "configuring" build/logs/configure.log \
+      cmake --preset release -DMQLAB_PYTHON=ON -DMQLAB_TESTS=ON -DPython_EXECUTABLE="$PWD/$python"
+    finished configured "$(content_hash CMakePresets.json)"
   fi
+  ninja -C build/release -n 2>/dev/null | grep -q 'no work to do' || say "· building (the first time takes minutes)"
+  if ! ninja -C build/release -j "$jobs" >"$log" 2>&1 </dev/null; then
+    grep -A12 -m3 'FAILED\|error:' "$log" >&2 || tail -n 20 "$log" >&2
+    die "the build failed; all of its output is in $log"
+  fi
+  cmake --install build/release --component python --prefix bindings >>"$log"
+  say "· build: $(seconds_since "$began")"
 }
 
 set_up() {
@@ -108,7 +107,8 @@ set_up() {
     mkdir -p build/logs
     scripts/fetch-kafka >build/logs/fetch-kafka.log 2>&1 </dev/null & jars=$!
   fi
-  build_and_install
+  install_package
+  build
   if [ -n "$jars" ] && ! wait "$jars"; then
     tail -n 5 build/logs/fetch-kafka.log >&2
     die "Kafka's jars could not be fetched"

@@ -12,6 +12,7 @@ from html import escape
 
 import numpy as np
 
+from mqlab import _core
 from mqlab.history import FLAG, KIND, PHASE, History, Rows
 
 WIDTH = 1000
@@ -27,12 +28,11 @@ _DRAWN = {
     "stop": ("fail",), "fault": ("ok",), "heal": ("ok",), "audit": ("ok",), "elect": ("ok",),
 }  # fmt: skip
 _LAST_WORD = {"fail": "failed", "unknown": "unknown"}
-_ACTIONS = ("kill", "restart", "pause", "power loss", "partition", "delay", "drop response", "clock jump")
 
 
 @dataclass(frozen=True)
 class _Step:
-    index: int      # of the row
+    index: int  # of the row
     lane: int
     y: float
     text: str
@@ -101,7 +101,7 @@ def _lanes(history: History, chosen: Sequence[int]) -> dict[int, int]:
 
 
 def _steps(history: History, chosen: Sequence[int], lanes: dict[int, int], witness: set[int]) -> list[_Step]:
-    steps = []
+    steps: list[_Step] = []
     for index in chosen:
         row = history.rows[index]
         if int(row["process"]) not in lanes:
@@ -122,8 +122,8 @@ def _label(history: History, row: np.void) -> str:
     after = f" {_LAST_WORD[phase]}" if phase in _LAST_WORD else ""
     match kind:
         case "fault":
-            action = _ACTIONS[int(row["aux"])] if 0 <= row["aux"] < len(_ACTIONS) else "fault"
-            return f"⚡ {action}"
+            known = 0 <= row["aux"] < len(_core.ACTIONS)
+            return "⚡ " + (_core.ACTIONS[int(row["aux"])].replace("_", " ") if known else "fault")
         case "heal":
             return "fault over"
         case "stop":
@@ -259,7 +259,14 @@ def _x(lane: int, lanes: int) -> float:
 
 
 def _text(
-    x: float, y: float, text: str, *, size: int = 13, weight: str = "normal", colour: str = _INK, anchor: str = "start"
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: int = 13,
+    weight: str = "normal",
+    colour: str = _INK,
+    anchor: str = "start",
 ) -> str:
     if not text:
         return ""

@@ -57,7 +57,8 @@ class History:
         mask = self.rows["kind"] == KIND[kind]
         if phase is not None:
             mask &= self.rows["phase"] == PHASE[phase]
-        return self.rows[mask]
+        found: Rows = self.rows[mask]
+        return found
 
     def processes_of(self, role: str, group: str | None = None) -> list[int]:
         """Numbers of the processes with a role (workload, stage, observer …), of one group or of all."""
@@ -71,9 +72,10 @@ class History:
         """A data frame: a row each, in order. Names as categories, times in nanoseconds, no place as missing."""
         import pandas as pd
 
-        def named(column: str, names: list[str] | tuple[str, ...]) -> pd.Categorical:
-            codes = self.rows[column].astype(np.int64)
-            return pd.Categorical.from_codes(np.where(codes < len(names), codes, -1), categories=list(names))
+        def named(column: str, names: list[str] | tuple[str, ...]) -> Any:
+            codes: NDArray[np.int64] = self.rows[column].astype(np.int64)
+            codes[codes >= len(names)] = -1
+            return pd.Categorical.from_codes(codes, categories=pd.Index(list(names)))
 
         columns: dict[str, Any] = {name: self.rows[name] for name in _COLUMNS}
         columns["process"] = named("process", self.processes)
@@ -98,7 +100,12 @@ class History:
         arrays["kind"] = named("kind", _core.KINDS)
         arrays["phase"] = named("phase", _core.PHASES)
         table = pa.table({name: arrays[name] for name in _COLUMNS})
-        metadata = {"schema": SCHEMA, "scenario": self.scenario.to_toml(), "rows": str(len(self.rows)), **about}
+        metadata = {
+            "schema": SCHEMA,
+            "scenario": self.scenario.to_toml(),
+            "rows": str(len(self.rows)),
+            **about,
+        }
         pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
 
 

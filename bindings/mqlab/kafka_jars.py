@@ -103,7 +103,11 @@ def _run_maven(maven: str, version: str, pom: Path, target: Path) -> None:
     command = [maven, "-B", "-q", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
     done = subprocess.run(
         [*command, f"-DoutputDirectory={target}"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         last = done.stdout.strip().splitlines()[-1:] or ["no output"]

@@ -108,7 +108,8 @@ class Measures:
         rows = self.history.rows
         mask = (rows["kind"] == KIND[kind]) & (rows["phase"] == PHASE[phase])
         mask &= (rows["message"] > 0) & (rows["flags"] & FLAG["header"] == 0)
-        return rows[mask & np.isin(rows["process"], processes)]
+        found: Rows = rows[mask & np.isin(rows["process"], processes)]
+        return found
 
     def _latency(self, ends: Rows, begin: str) -> Latency:
         requests = _first_of_each(self.requests)

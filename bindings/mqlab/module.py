@@ -31,15 +31,15 @@ class Message(NamedTuple):
 
     id: int
     key: int = 0
-    size: int = 0            # declared bytes
+    size: int = 0  # declared bytes
     digest: int = 0
-    cause: int = 0           # 0: made by a workload
+    cause: int = 0  # 0: made by a workload
     payload: bytes = b""
-    place: int = 0xFFFF_FFFF # a number that stands for a partition or stream
-    position: int = -1       # offset or stream sequence
-    attempt: int = 1         # delivery attempt as the broker counts it
-    timestamp: int = 0       # wall time, nanoseconds
-    receipt: int = 0         # what ack and its kin name
+    place: int = 0xFFFF_FFFF  # a number that stands for a partition or stream
+    position: int = -1  # offset or stream sequence
+    attempt: int = 1  # delivery attempt as the broker counts it
+    timestamp: int = 0  # wall time, nanoseconds
+    receipt: int = 0  # what ack and its kin name
 
     def output(self) -> Message:
         """The message a stage makes of this one: same id, key, size and digest."""
@@ -50,9 +50,9 @@ class Settlement(NamedTuple):
     """The end of one effect, named by its `op`."""
 
     op: int
-    of: str         # "publish", "commit", …
-    outcome: str    # ok | fail | unknown
-    error: str      # none | retriable | abortable | fenced | fatal | full
+    of: str  # "publish", "commit", …
+    outcome: str  # ok | fail | unknown
+    error: str  # none | retriable | abortable | fenced | fatal | full
     duplicate: bool
     code: int
     message: int
@@ -69,10 +69,10 @@ class Event(NamedTuple):
     op: int
     generation: int
     lost: bool
-    at: int                                   # invoke: the intended time, nanoseconds
-    messages: tuple[Message, ...]             # invoke, delivered
-    settlements: tuple[Settlement, ...]       # settled
-    places: tuple[tuple[int, int], ...]       # assigned, revoking: (place, position)
+    at: int  # invoke: the intended time, nanoseconds
+    messages: tuple[Message, ...]  # invoke, delivered
+    settlements: tuple[Settlement, ...]  # settled
+    places: tuple[tuple[int, int], ...]  # assigned, revoking: (place, position)
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,7 @@ def latency_of(runs: Sequence[Run]) -> Figure:
 def _samples(measures: Measures) -> tuple[Nanoseconds, Nanoseconds]:
     """Intended send and latency of each answered request, in order of the send."""
     requests, ends = measures.requests, measures.arrived
-    _, of_request, of_end = np.intersect1d(
-        requests["message"], ends["message"], return_indices=True
-    )
+    _, of_request, of_end = np.intersect1d(requests["message"], ends["message"], return_indices=True)
     sent = requests["aux"][of_request]
     order = np.argsort(sent, kind="stable")
     return sent[order], (ends["time"][of_end] - sent)[order]

@@ -24,7 +24,14 @@ from mqlab.errors import BrokerError, HistoryError
 from mqlab.measure import QUANTILES, Latency, Measures
 from mqlab.scenario import Scenario
 
-FILES = ("scenario.toml", "environment.json", "result.json", "verdicts.json", "history.parquet", "latency.hdr")
+FILES = (
+    "scenario.toml",
+    "environment.json",
+    "result.json",
+    "verdicts.json",
+    "history.parquet",
+    "latency.hdr",
+)
 _WINDOW_SECONDS = 1
 _HIGHEST = 3_600_000_000_000  # of a latency in nanoseconds: one hour; longer ones are recorded as this
 
@@ -36,23 +43,31 @@ def new_folder(target: Path) -> Iterator[Path]:
     Raises BrokerError, naming the reason, when the file system cannot take it, and when `target` exists.
     """
     target = target.absolute()
-    try:
+    with disk(target):
         if target.exists() and any(target.iterdir()):
             raise BrokerError(f"{target} exists already; a result is never written over another")
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise _disk_failed(target, error) from None
+        try:
+            yield scratch
+            _settle(scratch)
+            if target.exists():
+                target.rmdir()
+            scratch.chmod(0o755)
+            scratch.rename(target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def disk(target: Path) -> Iterator[None]:
+    """What the file system refuses becomes a BrokerError that names the reason."""
     try:
-        yield scratch
-        _settle(scratch)
-        if target.exists():
-            target.rmdir()
-        scratch.rename(target)
+        yield
     except OSError as error:
-        raise _disk_failed(target, error) from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        reason = "the disk is full" if full else error.strerror or str(error)
+        raise BrokerError(f"the result cannot be written to {target}: {reason}") from None
 
 
 def _settle(folder: Path) -> None:
@@ -60,11 +75,6 @@ def _settle(folder: Path) -> None:
     for path in folder.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())
-
-
-def _disk_failed(target: Path, error: OSError) -> BrokerError:
-    reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
-    return BrokerError(f"the result cannot be written to {target}: {reason}")
 
 
 def write_json(path: Path, document: object) -> None:

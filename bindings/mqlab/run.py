@@ -25,13 +25,14 @@ class Run:
     """What `mqlab.run` gives. `verdicts` are over this one run; nothing was searched."""
 
     scenario: Scenario
-    world: str                   # sim | live
+    world: str  # sim | live
     seed: int
-    record: History              # the rows, as NumPy records
+    record: History  # the rows, as NumPy records
     verdicts: Verdicts
-    hash: str                    # of the history: equal runs have equal hashes
+    hash: str  # of the history: equal runs have equal hashes
     details: Mapping[str, Any] = field(default_factory=dict)  # of the environment: versions that ran
-    folder: Path | None = None   # where it was saved
+    faults_reached: bool = True  # every fault that was spelled out was carried out
+    folder: Path | None = None  # where it was saved
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -74,7 +75,13 @@ class Run:
         return target
 
     def result_document(self) -> dict[str, Any]:
-        more = {"world": self.world, "seed": self.seed, "hash": self.hash, "rows": len(self.record)}
+        more = {
+            "world": self.world,
+            "seed": self.seed,
+            "hash": self.hash,
+            "rows": len(self.record),
+            "faults_reached": self.faults_reached,
+        }
         return result.result_document(self.measures, self.scenario, more)
 
     def plot(self) -> Figure:
@@ -93,7 +100,18 @@ def read_run(folder: str | Path) -> Run:
     scenario = load(path / "scenario.toml")
     environment = result.read_json(path / "environment.json")
     summary = result.read_json(path / "result.json")["mqlab"]
-    known = {"mqlab", "revision", "world", "seed", "client", "brokers", "python", "machine", "system", "processors"}
+    known = {
+        "mqlab",
+        "revision",
+        "world",
+        "seed",
+        "client",
+        "brokers",
+        "python",
+        "machine",
+        "system",
+        "processors",
+    }
     return Run(
         scenario=scenario,
         world=environment["world"],
@@ -101,6 +119,7 @@ def read_run(folder: str | Path) -> Run:
         record=read_parquet(path / "history.parquet", scenario),
         verdicts=_read_verdicts(path / "verdicts.json"),
         hash=summary["hash"],
+        faults_reached=summary["faults_reached"],
         details={key: value for key, value in environment.items() if key not in known},
         folder=path,
     )
@@ -110,6 +129,16 @@ def _read_verdicts(path: Path) -> Verdicts:
     document = result.read_json(path)
     if document.get("schema") != SCHEMA:
         raise HistoryError(f"{path} is not of schema {SCHEMA}")
-    plain = ("claim", "scope", "verdict", "expected", "explanation", "observed", "population", "violations", "value")
+    plain = (
+        "claim",
+        "scope",
+        "verdict",
+        "expected",
+        "explanation",
+        "observed",
+        "population",
+        "violations",
+        "value",
+    )
     claims = tuple(ClaimVerdict(**{name: claim[name] for name in plain}) for claim in document["claims"])
     return Verdicts(claims, document["scenario"], document["world"], document["client"], document["seed"])

@@ -14,7 +14,7 @@ from mqlab import _core
 from mqlab.errors import ScenarioError
 
 MAX_BYTES = _core.SCENARIO_BYTES  # larger files are refused unread
-Override = tuple[str, str]        # PATH, VALUE as TOML text
+Override = tuple[str, str]  # PATH, VALUE as TOML text
 
 
 class Scenario:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mqlab import _core
     from mqlab.counterexample import Counterexample
+    from mqlab.scenario import Scenario
 
 SCHEMA = "mqlab.verdicts/1"
 HOLDS, VIOLATED, UNDECIDED = "holds", "violated", "undecided"
@@ -30,16 +32,17 @@ class ClaimVerdict:
     """One claim's verdict. `value`: seconds, or messages per second, where the claim has a number."""
 
     claim: str
-    scope: str                       # "exactly_once of requests in vectors as billing"
-    verdict: str                     # holds | violated | undecided
+    scope: str  # "exactly_once of requests in vectors as billing"
+    verdict: str  # holds | violated | undecided
     explanation: str = ""
     expected: str = HOLDS
-    observed: int = 0                # what was looked at, in the claim's own unit
+    observed: int = 0  # what was looked at, in the claim's own unit
     population: int = 0
     violations: int = 0
     value: float | None = None
-    witness: tuple[int, ...] = ()    # indices of history rows that prove a violation
+    witness: tuple[int, ...] = ()  # indices of history rows that prove a violation
     first_failing_schedule: int | None = None
+    shrunk: tuple[int, int] | None = None  # requests made: before and after shrinking
     story: tuple[str, ...] = ()
     counterexample: Counterexample | None = None
     reproduced: Reproduced | None = None
@@ -71,14 +74,42 @@ class ClaimVerdict:
         }
 
 
+def over_one_run(
+    scenario: Scenario, findings: Sequence[_core.Finding], *, world: str, client: str, seed: int
+) -> Verdicts:
+    """What the checkers say of a single run, in the scenario's order of claims."""
+    claims = []
+    for spec, finding in zip(scenario.core.claims, findings, strict=True):
+        claims.append(
+            ClaimVerdict(
+                claim=spec.id,
+                scope=spec.scope,
+                verdict=finding.verdict,
+                explanation=finding.explanation,
+                expected=VIOLATED if spec.expect_violated else HOLDS,
+                observed=finding.observed,
+                population=finding.population,
+                violations=finding.violations,
+                value=finding.value if has_value(spec.id) else None,
+                witness=tuple(finding.witness),
+            )
+        )
+    return Verdicts(tuple(claims), scenario.name, world, client, seed)
+
+
+def has_value(claim: str) -> bool:
+    """Whether a claim comes with a number: seconds, or messages per second."""
+    return claim.startswith("latency.") or claim in ("throughput", "backlog.bounded")
+
+
 @dataclass(frozen=True)
 class Verdicts(Sequence[ClaimVerdict]):
     """The verdicts of a run or a search, in the scenario's order. `[claim]` finds one by id or by scope."""
 
     claims: tuple[ClaimVerdict, ...]
-    scenario: str                    # its name
-    world: str                       # sim | live
-    client: str                      # flavour, and version where one ran
+    scenario: str  # its name
+    world: str  # sim | live
+    client: str  # flavour, and version where one ran
     seed: int
     schedules: int = 1
     schedules_per_second: float | None = None

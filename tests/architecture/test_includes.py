@@ -97,9 +97,7 @@ def test_core_reaches_for_no_outside_world() -> None:
 
 def test_the_simulation_has_no_clock_and_no_chance() -> None:
     wrong = [
-        f"{file} includes {name}"
-        for file, name in INCLUDES
-        if layer_of(file) == "sim" and FORBIDDEN_IN_SIM.match(name)
+        f"{file} includes {name}" for file, name in INCLUDES if layer_of(file) == "sim" and FORBIDDEN_IN_SIM.match(name)
     ]
     assert wrong == []
 
@@ -113,9 +111,7 @@ def test_libraries_stay_at_home(library: str, home: str) -> None:
 
 
 def test_heavy_libraries_are_in_no_header() -> None:
-    wrong = [
-        f"{file} includes {name}" for file, name in INCLUDES if file.endswith(".h") and NOT_IN_HEADERS.match(name)
-    ]
+    wrong = [f"{file} includes {name}" for file, name in INCLUDES if file.endswith(".h") and NOT_IN_HEADERS.match(name)]
     assert wrong == []
 
 
@@ -123,7 +119,10 @@ def test_heavy_libraries_are_in_no_header() -> None:
     ("layer", "words"),
     [
         ("core", r"\b(std::unordered_\w+|std::random_device|std::mt19937|rand\(\)|time\(nullptr\)|getenv)\b"),
-        ("sim", r"\b(std::unordered_\w+|std::random_device|std::mt19937|std::\w+_distribution|std::function)\b"),
+        (
+            "sim",
+            r"\b(std::unordered_\w+|std::random_device|std::mt19937|std::\w+_distribution|std::function)\b",
+        ),
         ("sim", r"\bstd::(sin|cos|tan|exp|log|log2|log10|pow|expm1|log1p)\("),
     ],
 )

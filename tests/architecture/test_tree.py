@@ -16,7 +16,10 @@ CODE = {".h", ".cc", ".py", ".pyi", ".sh", ".cmake", ".java"}
 def tracked() -> list[Path]:
     names = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=ROOT, check=True, capture_output=True, text=True,
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     paths = [ROOT / name for name in names.split("\0") if name]
     return [path for path in paths if path.is_file()]
@@ -53,8 +56,16 @@ def test_nothing_is_left_for_later() -> None:
 
 def test_no_test_is_skipped_or_cannot_fail() -> None:
     words = "|".join(
-        ("GTEST_" + "SKIP", "DISABLED" + "_", r"mark\.sk" + "ip", r"mark\.x" + "fail", r"pytest\.sk" + "ip",
-         "importor" + "skip", r"EXPECT_TRUE\(tr" + r"ue\)", "assert Tr" + "ue$")
+        (
+            "GTEST_" + "SKIP",
+            "DISABLED" + "_",
+            r"mark\.sk" + "ip",
+            r"mark\.x" + "fail",
+            r"pytest\.sk" + "ip",
+            "importor" + "skip",
+            r"EXPECT_TRUE\(tr" + r"ue\)",
+            "assert Tr" + "ue$",
+        )
     )
     assert lines_with(words, [path for path in CODE_FILES if "tests" in path.parts]) == []
 

@@ -20,7 +20,7 @@ def modules(json: options.Json = False) -> int:
         for setting in module["settings"]:
             table.add_row("", setting["name"], setting["default"], setting["meaning"])
         output.out.print(table)
-    output.out.print("A class of your own: module = \"FILE.py:Class\", a subclass of mqlab.Module.", markup=False)
+    output.out.print('A class of your own: module = "FILE.py:Class", a subclass of mqlab.Module.', markup=False)
     return 0
 
 

@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -23,7 +22,8 @@ def command(
     seed: options.Seed = 1,
     set_: options.Set = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Keep both result folders in here: sim/ and live/.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Keep both result folders in here: sim/ and live/."),
     ] = None,
     json: options.Json = False,
 ) -> int:
@@ -37,7 +37,7 @@ def command(
     elif len(what) == 2 and not (set_ or out):
         compared = api.compare(read_run(what[0]), read_run(what[1]))
     else:
-        raise click.UsageError("give one scenario (with --set, --seed, --out), or two result folders")
+        raise typer.BadParameter("give one scenario (with --set, --seed, --out), or two result folders")
     if json:
         output.print_json(compared.document())
     else:

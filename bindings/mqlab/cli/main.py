@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from types import FrameType
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from mqlab.cli import broker, catalogue, compare, output, replay, run, sweep, verify
-from mqlab.errors import BrokerError, Error, HistoryError, ScenarioError
+from mqlab.errors import Error, HistoryError, ScenarioError
 from mqlab.verdicts import EXIT_BAD_INPUT, EXIT_ENVIRONMENT
+
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     help="Checks the claims of a message pipeline in a simulated world and on real brokers.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -43,12 +43,9 @@ def main() -> None:
 def call(arguments: list[str]) -> int:
     """Runs one command line; returns its exit code."""
     try:
-        code = app(arguments, prog_name="mqlab", standalone_mode=False)
+        code = int(app(arguments or ["--help"], prog_name="mqlab", standalone_mode=False) or 0)
         sys.stdout.flush()
-        return int(code or 0)
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except click.ClickException as error:
+    except TyperException as error:
         where = getattr(error, "ctx", None)
         return _complain(arguments, EXIT_BAD_INPUT, f"{where.command_path if where else 'mqlab'}: {_text(error)}")
     except ScenarioError as error:
@@ -56,15 +53,17 @@ def call(arguments: list[str]) -> int:
         return _complain(arguments, EXIT_BAD_INPUT, str(error), parts)
     except HistoryError as error:
         return _complain(arguments, EXIT_BAD_INPUT, str(error))
-    except (BrokerError, Error) as error:
+    except Error as error:
         return _complain(arguments, EXIT_ENVIRONMENT, str(error))
-    except BrokenPipeError:  # the reader of our output went away: say nothing more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_ENVIRONMENT
+    except OSError as error:
+        return _complain(arguments, EXIT_ENVIRONMENT, f"{error.filename or 'mqlab'}: {error.strerror or error}")
     except MemoryError:
         return _complain(arguments, EXIT_ENVIRONMENT, "out of memory")
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
         return _complain(arguments, EXIT_ENVIRONMENT, "interrupted; what was started has been stopped")
+    return code
 
 
 def _complain(arguments: list[str], code: int, message: str, parts: dict[str, object] | None = None) -> int:
@@ -75,7 +74,7 @@ def _complain(arguments: list[str], code: int, message: str, parts: dict[str, ob
     return code
 
 
-def _text(error: click.ClickException) -> str:
+def _text(error: TyperException) -> str:
     return error.format_message()
 
 

@@ -6,7 +6,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
 from mqlab.scenario import Override, Scenario, load
@@ -38,7 +37,7 @@ def split(text: str, option: str) -> Override:
     """PATH=VALUE in its two parts."""
     path, equals, value = text.partition("=")
     if not equals or not path.strip():
-        raise click.BadParameter(f"{text!r} is not of the form PATH=VALUE", param_hint=option)
+        raise typer.BadParameter(f"{text!r} is not of the form PATH=VALUE", param_hint=option)
     return path.strip(), value.strip()
 
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 _WIDTH_WHEN_PIPED = 100
 
@@ -51,9 +59,9 @@ def plural(count: int, noun: str) -> str:
 
 def duration(seconds: float) -> str:
     """With the unit that reads best: 830 µs, 9.1 ms, 2.4 s."""
-    if seconds != seconds:
+    if math.isnan(seconds):
         return "–"
-    if seconds == float("inf"):
+    if math.isinf(seconds):
         return "never"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if abs(seconds) >= size:

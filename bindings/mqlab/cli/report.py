@@ -48,7 +48,7 @@ def _show_claim(verdict: ClaimVerdict, name: str, width: int, searched: bool) ->
         output.out.print(Text(f"  {number:>2} {step}"))
     if verdict.reproduced is not None:
         again = verdict.reproduced
-        _fact("real", f"{again.times} of {again.of} on the real broker")
+        _fact("real", f"violated in {again.times} of {again.of} runs on the real broker")
     if verdict.counterexample is not None:
         _fact("replay", f"mqlab replay {verdict.counterexample.path}")
         if verdict.counterexample.picture.exists():
@@ -58,7 +58,19 @@ def _show_claim(verdict: ClaimVerdict, name: str, width: int, searched: bool) ->
 def _reason(verdict: ClaimVerdict) -> str:
     if verdict.verdict == HOLDS and verdict.value is None:
         return f"{output.count(verdict.observed)} observed"
-    return verdict.explanation
+    if verdict.first_failing_schedule is None:
+        return verdict.explanation
+    return f"{_how_found(verdict)}: {verdict.explanation}"
+
+
+def _how_found(verdict: ClaimVerdict) -> str:
+    parts = [f"schedule {verdict.first_failing_schedule:,}"]
+    if verdict.shrunk is not None:
+        parts.append(f"shrunk {verdict.shrunk[0]:,} → {output.plural(verdict.shrunk[1], 'request')}")
+    if verdict.counterexample is not None:
+        faults = verdict.counterexample.scenario.core.faults
+        parts.append(output.plural(faults, "fault") if faults else "no fault needed")
+    return ", ".join(parts)
 
 
 def _fact(name: str, text: str) -> None:

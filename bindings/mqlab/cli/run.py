@@ -17,7 +17,8 @@ def command(
     seed: options.Seed = 1,
     set_: options.Set = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The result folder; default: a new one under runs/.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The result folder; default: a new one under runs/."),
     ] = None,
     json: options.Json = False,
 ) -> int:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import pandas as pd
 import typer
 from rich.table import Table
 
-from mqlab import sweep
 from mqlab.cli import options, output
+from mqlab.sweep import sweep, write_table
 from mqlab.verdicts import EXIT_AS_EXPECTED, EXIT_UNDECIDED, EXIT_VIOLATED
 
 _MEASURES = ("throughput", "latency_p50", "latency_p95", "latency_p99", "latency_max")
@@ -42,11 +42,18 @@ def command(
         def advance(done: int, total: int) -> None:
             bar.update(bar.task_ids[0], completed=done, total=total)
 
-        table = sweep.sweep(
-            loaded, varied, repeats=repeats, world=world.value, seed=seed, jobs=jobs, store=store, progress=advance
+        table = sweep(
+            loaded,
+            varied,
+            repeats=repeats,
+            world=world.value,
+            seed=seed,
+            jobs=jobs,
+            store=store,
+            progress=advance,
         )
     if out is not None and store is not None:
-        sweep.write_table(table, out)
+        write_table(table, out)
         shutil.rmtree(store, ignore_errors=True)
     if json:
         output.print_json({"schema": "mqlab.sweep/1", "table": str(out) if out else None, "rows": _plain(table)})
@@ -68,7 +75,7 @@ def _values(text: str) -> tuple[str, list[Any]]:
 
 def _value(text: str, whole: str) -> Any:
     if not text:
-        raise click.BadParameter(f"{whole!r} has an empty value", param_hint="--vary")
+        raise typer.BadParameter(f"{whole!r} has an empty value", param_hint="--vary")
     try:
         return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
@@ -88,8 +95,9 @@ def _exit_code(table: pd.DataFrame) -> int:
 
 
 def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]  # str keys: columns are named
-    return [{k: None if v in (float("inf"), float("-inf")) or v != v else v for k, v in row.items()} for row in rows]
+    """Rows as JSON can hold them: no number for what is infinite or missing."""
+    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    return [{k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in row.items()} for row in rows]
 
 
 def _table(table: pd.DataFrame, varied: list[str]) -> Table:

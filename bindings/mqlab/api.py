@@ -1,0 +1,123 @@
+"""The package's functions. Each works alike for both worlds where that has a meaning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import overload
+
+from mqlab import _core, search
+from mqlab.compare import Comparison
+from mqlab.counterexample import Counterexample, read_counterexample
+from mqlab.history import History
+from mqlab.run import Run
+from mqlab.scenario import Scenario
+from mqlab.verdicts import Verdicts, over_one_run
+
+Note = Callable[[str], None]  # is told, in a line, what is being done
+
+
+def run(scenario: Scenario, world: str = "sim", seed: int = 1, progress: Note | None = None) -> Run:
+    """One run of a scenario: its history, its verdicts, its cost.
+
+    `world`: "sim", or "live" for a real broker started here, on loopback only. `seed`: of every random draw.
+    Raises ScenarioError for what cannot be run, BrokerError when the environment fails.
+    """
+    schedule = _core.Schedule(seed)
+    if world == "sim":
+        return simulate(scenario, schedule)
+    if world != "live":
+        raise ValueError(f"a world is sim or live, not {world!r}")
+    from mqlab.live_run import live_world
+
+    with live_world() as real:
+        _say(progress, f"{scenario.name}: live run on {scenario.core.brokers[0].kind}")
+        return real.run(scenario, schedule)
+
+
+def replay(
+    story: Counterexample | str | os.PathLike[str],
+    world: str = "sim",
+    times: int = 1,
+    progress: Note | None = None,
+) -> list[Run]:
+    """Runs a stored story `times` over: the same faults at the same points, the same few requests."""
+    found = story if isinstance(story, Counterexample) else read_counterexample(Path(story))
+    if world == "sim":
+        return [simulate(found.scenario, found.core_schedule())] * times  # it repeats itself to the bit
+    from mqlab.live_run import live_world
+
+    runs = []
+    with live_world() as real:
+        for number in range(1, times + 1):
+            _say(progress, f"{found.claim}: live run {number} of {times}")
+            runs.append(real.run(found.scenario, found.core_schedule()))
+    return runs
+
+
+def simulate(scenario: Scenario, schedule: _core.Schedule) -> Run:
+    """One simulated run under a schedule."""
+    done = _core.simulate(scenario.core, schedule)
+    record = History(scenario, done.rows)
+    verdicts = over_one_run(scenario, done.findings, world="sim", client=scenario.core.flavour, seed=schedule.seed)
+    return Run(
+        scenario, "sim", schedule.seed, record, verdicts, f"{done.hash:016x}", faults_reached=done.faults_reached
+    )
+
+
+def _say(progress: Note | None, text: str) -> None:
+    if progress is not None:
+        progress(text)
+
+
+def verify(
+    scenario: Scenario,
+    *,
+    schedules: int = 2000,
+    seconds: float | None = None,
+    jobs: int | None = None,
+    seed: int = 1,
+    claims: Sequence[str] = (),
+    world: str = "sim",
+    times: int = 5,
+    out: str | os.PathLike[str] | None = None,
+    progress: search.Progress | None = None,
+    note: Note | None = None,
+) -> Verdicts:
+    """Searches for schedules that break the scenario's claims.
+
+    Ends after `schedules`, or after `seconds` of wall time where that is given and comes first. `jobs`: threads,
+    one a core by default; the verdicts do not depend on it. `claims`: ids to check; empty for all. Each violation
+    is shrunk and stored in the folder `out` (default: runs/NAME-verify) with its picture. With world="live" the
+    search is followed by `times` runs of each story on the real broker; for claims that no story breaks, of the
+    scenario without faults and with faults of its menu.
+    """
+    verdicts = search.verify(
+        scenario,
+        schedules=schedules,
+        seconds=seconds,
+        jobs=jobs or os.cpu_count() or 1,
+        seed=seed,
+        claims=claims,
+        out=Path(out) if out is not None else Path("runs") / f"{scenario.name}-verify",
+        progress=progress,
+    )
+    if world == "live":
+        from mqlab import confirm
+
+        return confirm.on_real_broker(scenario, verdicts, times=times, note=note)
+    return verdicts
+
+
+@overload
+def compare(a: Scenario, *, seed: int = 1, progress: Note | None = None) -> Comparison: ...
+@overload
+def compare(a: Run, b: Run) -> Comparison: ...
+def compare(a: Scenario | Run, b: Run | None = None, *, seed: int = 1, progress: Note | None = None) -> Comparison:
+    """Both worlds of one scenario, run here; or two runs. Per quantile and per claim."""
+    if isinstance(a, Run):
+        if b is None:
+            raise TypeError("compare takes one scenario, or two runs")
+        return Comparison(a, b)
+    return Comparison(run(a, "sim", seed), run(a, "live", seed, progress))

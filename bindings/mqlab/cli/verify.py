@@ -1,0 +1,78 @@
+"""`mqlab verify`: the search for schedules that break claims."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from mqlab import api
+from mqlab.cli import options, output, report
+from mqlab.scenario import Scenario
+from mqlab.verdicts import Verdicts
+
+_UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def command(
+    scenario: options.ScenarioFile,
+    schedules: Annotated[int | None, typer.Option("--schedules", min=1, help="How many at most; default 2000.")] = None,
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", metavar="DURATION", help="How long at most: 30s, 5m.", show_default=False),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, max=256, help="Threads; default: one a core.")] = None,
+    seed: options.Seed = 1,
+    claim: Annotated[list[str] | None, typer.Option("--claim", metavar="ID", help="Only these claims.")] = None,
+    world: options.In = options.World.sim,
+    times: options.Times = 5,
+    set_: options.Set = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where stories go; default: runs/NAME-verify.")
+    ] = None,
+    json: options.Json = False,
+) -> int:
+    """Search for schedules that break the claims; with --world live, run what was found on the real broker."""
+    loaded = options.load_with(scenario, set_)
+    seconds = _seconds(for_) if for_ else None
+    most = schedules or (2000 if seconds is None else 2**62)
+    with output.progress("schedules", schedules or (most if seconds is None else None)) as bar:
+
+        def advance(done: int, broken: int) -> None:
+            bar.update(bar.task_ids[0], completed=done, more=f"{broken} broken" if broken else "")
+
+        verdicts = api.verify(
+            loaded, schedules=most, seconds=seconds, jobs=jobs, seed=seed, claims=claim or (), world=world.value,
+            times=times, out=out, progress=advance, note=output.note,
+        )  # fmt: skip
+    if json:
+        output.print_json(verdicts.document())
+    else:
+        show(loaded, verdicts)
+    return verdicts.exit_code
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h)", text.strip())
+    if found is None or float(found[1]) == 0:
+        raise typer.BadParameter(f"{text!r} is not a duration above zero such as 30s, 5m or 1h", param_hint="--for")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def show(scenario: Scenario, verdicts: Verdicts) -> None:
+    brokers = [(b.kind, b.version) for b in scenario.core.brokers]
+    head = report.setting_of(verdicts, brokers) + f" · {output.plural(verdicts.schedules, 'schedule')}"
+    searched = verdicts.searched
+    if searched.get("anchors"):
+        head += f" · anchors {searched['anchors_reached']:,}/{searched['anchors']:,}"
+    output.out.print(Text(head, "bold"))
+    if scenario.question:
+        output.out.print(Text(scenario.question, "italic"))
+    report.show_verdicts(verdicts)
+    rate = verdicts.schedules_per_second
+    if rate:
+        output.out.print(Text(f"searched  {rate:,.0f} schedules/s, {searched.get('shapes', 0):,} shapes", "dim"))
+    output.out.print(Text(f"exit {verdicts.exit_code}", "dim"), justify="right")

@@ -1,0 +1,93 @@
+"""Back to the real broker: stories that the search found, and runs that look for what it may have missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mqlab import _core, api
+from mqlab.counterexample import Counterexample
+from mqlab.live_run import live_world
+from mqlab.run import Run
+from mqlab.scenario import Scenario
+from mqlab.verdicts import HOLDS, UNDECIDED, VIOLATED, ClaimVerdict, Reproduced, Verdicts, has_value
+
+
+def again(story: Counterexample, *, world: str, times: int, note: api.Note | None) -> Verdicts:
+    """What a story's claim says when it is run `times` over."""
+    runs = api.replay(story, world, times, note)
+    verdicts = [run.verdicts[story.claim] for run in runs]
+    broken = [v for v in verdicts if v.verdict == VIOLATED]
+    shown = replace(
+        (broken or verdicts)[0],
+        story=story.story,
+        counterexample=story,
+        first_failing_schedule=story.schedule,
+        reproduced=Reproduced(len(broken), len(runs)) if world == "live" else None,
+    )
+    others = tuple(v for v in runs[0].verdicts if v.scope != story.claim)
+    return replace(runs[0].verdicts, claims=(shown, *others))
+
+
+def on_real_broker(scenario: Scenario, verdicts: Verdicts, *, times: int, note: api.Note | None) -> Verdicts:
+    """The verdicts of a search, with what the real broker said to each.
+
+    Each story is run `times` over. Claims that no story breaks are checked in a run without faults and in `times`
+    runs with faults of the scenario's menu, spread over its anchors.
+    """
+    stories = [v.counterexample for v in verdicts if v.counterexample is not None]
+    told = {story.claim: api.replay(story, "live", times, note) for story in stories}
+    unbroken = [v for v in verdicts if v.counterexample is None]
+    controls = _controls(scenario, verdicts.seed, times, note) if unbroken else []
+    claims = tuple(
+        _confirmed(v, told[v.scope], times) if v.counterexample is not None else _not_seen(v, controls)
+        for v in verdicts
+    )
+    ran = next(iter([*controls, *(run for series in told.values() for run in series)]), None)
+    client = ran.verdicts.client if ran is not None else verdicts.client
+    return replace(verdicts, claims=claims, world="live", client=client)
+
+
+def _controls(scenario: Scenario, seed: int, times: int, note: api.Note | None) -> list[Run]:
+    """First the scenario without faults, then with one of the menu's faults each."""
+    faults: list[_core.Schedule] = [_core.Schedule(seed)]
+    if scenario.core.menu:
+        faults += _core.probes(scenario.core, seed, times)
+    runs = []
+    with live_world() as real:
+        for number, schedule in enumerate(faults):
+            if note is not None:
+                what = "without faults" if number == 0 else f"with a fault of the menu, {number} of {len(faults) - 1}"
+                note(f"{scenario.name}: live run {what}")
+            spelled = Scenario(_core.spelled_out(scenario.core, schedule).to_toml(), scenario.file)
+            runs.append(real.run(spelled, schedule))
+    return runs
+
+
+def _confirmed(verdict: ClaimVerdict, runs: Sequence[Run], times: int) -> ClaimVerdict:
+    """A story the search found: how often did it show?"""
+    seen = sum(run.verdicts[verdict.scope].verdict == VIOLATED for run in runs)
+    missed = sum(not run.faults_reached for run in runs)
+    explanation = verdict.explanation
+    if seen == 0:
+        explanation += "; in the model only: not reproduced on the real broker"
+    if missed:
+        explanation += f"; in {missed} of {times} live runs its fault was not reached"
+    return replace(verdict, reproduced=Reproduced(seen, times), explanation=explanation)
+
+
+def _not_seen(verdict: ClaimVerdict, runs: Sequence[Run]) -> ClaimVerdict:
+    """A claim that no simulated schedule breaks: does the real broker break it? Costs are judged without faults."""
+    looked_at = runs[:1] if has_value(verdict.claim) else runs
+    said = [run.verdicts[verdict.scope] for run in looked_at]
+    broken = [v for v in said if v.verdict == VIOLATED]
+    decided = [v for v in said if v.verdict != UNDECIDED]
+    seen = Reproduced(len(broken), len(said))
+    if broken:
+        explanation = f"on the real broker only: {broken[0].explanation}"
+        return replace(verdict, verdict=VIOLATED, explanation=explanation, value=broken[0].value, reproduced=seen)
+    if verdict.verdict == HOLDS and len(decided) < len(said):
+        reason = next(v.explanation for v in said if v.verdict == UNDECIDED)
+        return replace(verdict, verdict=UNDECIDED, explanation=f"live: {reason}", reproduced=seen)
+    value = said[0].value if said else verdict.value
+    return replace(verdict, value=value, reproduced=seen)

@@ -1,0 +1,96 @@
+"""Live runs as the rest of the package sees them: a Run, judged by the same checkers as a simulated one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from mqlab import _core
+from mqlab.history import History
+from mqlab.live import controller
+from mqlab.live.brokers import start_cluster
+from mqlab.live.cluster import Cluster
+from mqlab.live.worker import describe
+from mqlab.run import Run
+from mqlab.scenario import Scenario, toml_value
+from mqlab.verdicts import HOLDS, UNDECIDED, Verdicts, over_one_run
+
+
+class LiveWorld:
+    """A place for live runs of one scenario: they share a broker while no fault has hit it."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder, self._stack = folder, stack
+        self._cluster: Cluster | None = None
+        self._for = ""
+        self._runs = 0
+
+    def run(self, scenario: Scenario, schedule: _core.Schedule) -> Run:
+        """One run. Raises BrokerError when the environment fails."""
+        self._runs += 1
+        folder = self._folder / f"run-{self._runs}"
+        text = _placed(scenario).to_toml()
+        cluster = self._ready(text, folder)
+        done = controller.run_live(
+            text, schedule.seed, None, folder, cluster, masked=schedule.masked, tag=f"r{self._runs}"
+        )
+        return _judged(scenario, schedule.seed, done)
+
+    def _ready(self, text: str, folder: Path) -> Cluster:
+        """The cluster of the run before, if it is the one wanted and unhurt; else a fresh one."""
+        described = describe(controller.write_files(folder, text, None))
+        spec = controller.cluster_spec(described)
+        if self._cluster is not None and (self._cluster.dirty or self._for != repr(spec)):
+            self._cluster.stop()
+            self._cluster = None
+        if self._cluster is None:
+            self._cluster = start_cluster(spec, self._folder / f"broker-{self._runs}")
+            self._stack.callback(self._cluster.stop)
+            self._for = repr(spec)
+        return self._cluster
+
+
+@contextmanager
+def live_world() -> Iterator[LiveWorld]:
+    """Everything that was started is stopped at the end, and every file removed."""
+    with tempfile.TemporaryDirectory(prefix="mqlab-live-") as folder, ExitStack() as stack:
+        yield LiveWorld(Path(folder), stack)
+
+
+def _placed(scenario: Scenario) -> Scenario:
+    """Modules in files by their full path: the workers read the scenario from another folder."""
+    if scenario.file.startswith("<"):
+        return scenario
+    base = Path(scenario.file).resolve().parent
+    foreign = [stage for stage in scenario.core.stages if ".py:" in stage.module]
+    return scenario.with_text([(f"stages.{s.name}.module", toml_value(str(base / s.module))) for s in foreign])
+
+
+def _judged(scenario: Scenario, seed: int, done: controller.LiveRun) -> Run:
+    findings = _core.check(scenario.core, done.rows)
+    verdicts = over_one_run(scenario, findings, world="live", client=done.client, seed=seed)
+    if done.problems:
+        verdicts = _doubted(verdicts, done.problems[0])
+    details = {"broker_versions": {scenario.core.brokers[0].name: done.broker}, "seconds": done.seconds}
+    return Run(
+        scenario=scenario,
+        world="live",
+        seed=seed,
+        record=History(scenario, done.rows),
+        verdicts=verdicts,
+        hash=f"{_core.hash_of(done.rows):016x}",
+        details=details,
+        faults_reached=done.reached,
+    )
+
+
+def _doubted(verdicts: Verdicts, problem: str) -> Verdicts:
+    """Where observations are missing, nothing holds; what was seen broken stays so."""
+    claims = tuple(
+        replace(v, verdict=UNDECIDED, explanation=f"the history is not whole: {problem}") if v.verdict == HOLDS else v
+        for v in verdicts
+    )
+    return replace(verdicts, claims=claims)
