@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "core/faults/anchor.h"
 #include "core/scenario/topology.h"
+#include "core/scenario/units.h"
 #include "live/worker/lab.h"
 
 namespace mqlab::live {
@@ -28,6 +30,41 @@ json pairs(const Properties& properties) {
   return list;
 }
 
+std::int64_t milliseconds(const Properties& properties, std::string_view key, std::int64_t otherwise) {
+  const Property* property = find(properties, key);
+  return parse_integer(property == nullptr ? "" : property->value).value_or(otherwise) * 1'000'000;
+}
+
+/// How long a Kafka client takes to commit by itself; 0 where it does not.
+std::int64_t auto_commit_ns(BrokerKind kind, const Properties& consumer) {
+  if (kind != BrokerKind::kafka) return 0;
+  const Property* enabled = find(consumer, "enable.auto.commit");
+  return enabled != nullptr && enabled->value != "true" ? 0 : milliseconds(consumer, "auto.commit.interval.ms", 5000);
+}
+
+/// Idle for so long, nothing comes any more, whatever the broker says: a dead member's session is over, a message
+/// whose acknowledgement was lost has been delivered again.
+std::int64_t settle_ns(BrokerKind kind, const Properties& consumer) {
+  const std::int64_t margin = 1'000'000'000;
+  if (kind == BrokerKind::kafka) return milliseconds(consumer, "session.timeout.ms", 45'000) + margin;
+  const Property* wait = find(consumer, "ack_wait");
+  const auto given = parse_duration(wait == nullptr ? "30s" : wait->value);
+  return given.value_or(Duration::seconds(30)).ns + margin;
+}
+
+json readers(const Scenario& s) {
+  const BrokerKind kind = s.brokers.front().kind;
+  json out = {{"stages", json::array()}, {"observers", json::array()}};
+  std::int64_t settle = 0;
+  for (const StageSpec& g : s.stages) {
+    out["stages"].push_back({{"name", g.name}, {"inputs", g.inputs}, {"auto_commit", auto_commit_ns(kind, g.consumer)}});
+    if (!g.inputs.empty()) settle = std::max(settle, settle_ns(kind, g.consumer));
+  }
+  for (const ObserverSpec& o : s.observers) out["observers"].push_back({{"name", o.name}, {"topic", o.topic}});
+  out["settle"] = settle;
+  return out;
+}
+
 json faults(const Scenario& scenario, const Topology& topology) {
   json list = json::array();
   for (const FaultSpec& spec : scenario.faults) {
@@ -35,7 +72,8 @@ json faults(const Scenario& scenario, const Topology& topology) {
     list.push_back({{"timed", fault.timed}, {"time", fault.time.ns}, {"action", mqlab::name_of(fault.action)},
                     {"action_number", static_cast<int>(fault.action)}, {"targets", fault.targets},
                     {"leader_of", fault.leader_of == no_place ? json() : json(fault.leader_of)}, {"heal", fault.heal.ns},
-                    {"anchored", fault.anchored}, {"line", spec.line}});
+                    {"anchored", fault.anchored}, {"line", spec.line}, {"step", fault.timed ? "" : mqlab::name_of(fault.step)},
+                    {"portable", fault.timed || portable(fault.step)}});
   }
   return list;
 }
@@ -59,14 +97,9 @@ int describe(const Options& options) {
   for (const BrokerSpec& b : s.brokers) {
     out["brokers"].push_back({{"name", b.name}, {"kind", mqlab::name_of(b.kind)}, {"version", b.version}, {"nodes", b.nodes}, {"properties", pairs(b.properties)}});
   }
-  out["stages"] = json::array();
-  for (const StageSpec& g : s.stages) {
-    out["stages"].push_back({{"name", g.name}, {"inputs", g.inputs}, {"store", g.store}, {"consumer", pairs(g.consumer)}, {"producer", pairs(g.producer)}});
-  }
-  out["observers"] = json::array();
-  for (const ObserverSpec& o : s.observers) out["observers"].push_back({{"name", o.name}, {"topic", o.topic}, {"consumer", pairs(o.consumer)}});
+  out.update(readers(s));
   for (const WorkloadSpec& w : s.workloads) {
-    out["workloads"].push_back({{"name", w.name}, {"messages", w.messages}, {"rate", w.rate}, {"producer", pairs(w.producer)}});
+    out["workloads"].push_back({{"name", w.name}, {"messages", w.messages}, {"rate", w.rate}});
   }
   out["faults"] = faults(s, topology);
   std::printf("%s\n", out.dump().c_str());

@@ -35,6 +35,8 @@ Gate LiveHost::anchored(const Row& row) {
 }
 
 void LiveHost::carry_out(const Effect& effect) {
+  if (effect.kind == Kind::stop) exited_ = true;
+  if (exited_) return;
   if (effect.kind != Kind::fetch) ++open_ops_;
   port_->carry_out(effect, driver_.in_transaction ? driver_.transaction : 0);
 }

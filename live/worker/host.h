@@ -29,6 +29,8 @@ class LiveHost final : public Host {
   /// Effects carried out and not settled, fetches not counted.
   std::int64_t open_ops() const { return open_ops_; }
   void settled(std::size_t count) { open_ops_ -= static_cast<std::int64_t>(count); }
+  /// The module asked for its process to end here: nothing more is carried out.
+  bool exited() const { return exited_; }
   /// Row of a client's request; on any of the client's threads.
   void request(RequestKind kind);
 
@@ -50,6 +52,7 @@ class LiveHost final : public Host {
   Port* port_ = nullptr;
   DriverState driver_;
   std::int64_t open_ops_ = 0;
+  bool exited_ = false;
   std::vector<std::byte> record_;
   int transcript_ = -1;
 };

@@ -87,7 +87,8 @@ struct Life {
 };
 
 void tell_idle(Life& life) {
-  const bool idle = (!life.feeder || life.feeder->done()) && life.host.open_ops() == 0;
+  const bool waits = life.module->deadline() == Instant::never() && life.host.open_ops() == 0;
+  const bool idle = waits && (!life.feeder || life.feeder->done());
   life.host.file().header().idle.store(idle ? 1 : 0, std::memory_order_release);
 }
 
@@ -127,7 +128,8 @@ void finish(Life& life) {
 
 void live(Life& life) {
   life.begin();
-  while (stop_requested == 0) step(life);
+  while (stop_requested == 0 && !life.host.exited()) step(life);
+  if (life.host.exited()) return;
   finish(life);
 }
 
@@ -146,6 +148,7 @@ int run_process(const Options& options) {
   }
   life->host.file().close(reason.empty() ? WorkerState::finished : WorkerState::failed, reason);
   std::fflush(stderr);
+  if (reason.empty() && life->host.exited()) _exit(exit_by_application);
   _exit(reason.empty() ? 0 : 4);  // client threads may still run: nothing is destroyed under them
 }
 

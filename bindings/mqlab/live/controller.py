@@ -1,0 +1,238 @@
+"""One run of a scenario on a real broker: the live world."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from mqlab.errors import BrokerError
+from mqlab.live.brokers import start_cluster
+from mqlab.live.cluster import Cluster, ClusterSpec
+from mqlab.live.engine import KIND, PHASE, CannotRunLive, Clock, Engine, Life, worker_files
+from mqlab.live.processes import Child, wait_until
+from mqlab.live.rest import BrokerState, Rest
+from mqlab.live.row_files import RUNNING, ControlPage, RowFile, Rows, merged
+from mqlab.live.worker import Files, Probe, describe, lab_arguments, set_up, worker_program
+
+_READY_SECONDS = 30.0
+_TURN_SECONDS = 0.05
+
+
+@dataclass
+class LiveRun:
+    """What one live run left."""
+
+    rows: Rows  # of all processes, by time
+    files: list[Path]  # row files of every incarnation, the auditor's last
+    problems: list[str]  # why the history is not whole: no claim may hold then
+    faults_carried_out: list[int]  # numbers of the faults that fired
+    faults: int  # how many there were
+    quiet: bool  # it came to rest before time was up
+    client: str  # "librdkafka 2.0.2"
+    broker: str  # version that ran
+    seconds: dict[str, float] = field(default_factory=dict)  # how long each part took
+    folder: Path = Path()
+
+    @property
+    def reached(self) -> bool:
+        """Every fault of the schedule was carried out."""
+        return len(self.faults_carried_out) == self.faults
+
+
+def cluster_spec(described: Mapping[str, Any]) -> ClusterSpec:
+    """The cluster that a described scenario asks for. Raises CannotRunLive when it asks for several."""
+    brokers = described["brokers"]
+    if len(brokers) != 1:
+        raise CannotRunLive("a scenario with several brokers: the live world runs one")
+    one = brokers[0]
+    return ClusterSpec(one["kind"], one["version"], one["nodes"], one["properties"], one["name"])
+
+
+def write_files(folder: Path, scenario_toml: str, faults: Sequence[Mapping[str, Any]] | None) -> Files:
+    """The scenario and its faults as workers read them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    scenario = folder / "scenario.toml"
+    scenario.write_text(scenario_toml)
+    if faults is None:
+        return Files(scenario, None)
+    path = folder / "faults.toml"
+    path.write_text(tomli_w.dumps({"fault": [dict(fault) for fault in faults]}) if faults else "")
+    return Files(scenario, path)
+
+
+def run_live(
+    scenario_toml: str,
+    seed: int,
+    faults: Sequence[Mapping[str, Any]] | None = None,
+    out_dir: str | Path = "runs/live",
+    cluster: Cluster | None = None,
+    timeout: float | None = None,
+    *,
+    masked: Sequence[int] = (),
+    tag: str = "",
+    transcripts: bool = False,
+) -> LiveRun:
+    """Runs a scenario once on a real broker.
+
+    `faults`: tables of the [[fault]] grammar, in order; None: the scenario's own. `cluster`: one that runs already,
+    then give a `tag` that no other run on it had, else one is started and stopped. `timeout`: seconds until the run
+    gives up waiting for rest (default: the scenario's limits.live_timeout). Raises BrokerError when the environment
+    fails, CannotRunLive for a fault that only the simulation can do. Leaves nothing running.
+    """
+    folder = Path(out_dir).resolve()
+    files = write_files(folder, scenario_toml, faults)
+    described = describe(files)
+    seconds = timeout if timeout is not None else described["live_timeout"] / 1e9
+    run = _Run(folder, files, described, seed, tag, list(masked), transcripts)
+    if cluster is not None:
+        return run.on(cluster, seconds)
+    with start_cluster(cluster_spec(described), folder / "broker") as own:
+        return run.on(own, seconds)
+
+
+class _Run:
+    def __init__(
+        self, folder: Path, files: Files, described: dict[str, Any], seed: int, tag: str, masked: list[int],
+        transcripts: bool,
+    ) -> None:  # fmt: skip
+        self.folder, self.files, self.described, self.seed = folder, files, described, seed
+        self.tag, self.masked, self.transcripts = tag, masked, transcripts
+        self.workers = folder / "workers"
+        shutil.rmtree(self.workers, ignore_errors=True)
+        self.workers.mkdir(parents=True)
+        self.numbers = {process["name"]: number for number, process in enumerate(described["processes"])}
+
+    def on(self, cluster: Cluster, seconds: float) -> LiveRun:
+        timing = {"broker": cluster.started_in}
+        self.cluster = cluster
+        self.clock = Clock()
+        self.client = set_up(self.files, cluster, self.tag, 60.0)
+        timing["setup"] = self.clock.now() / 1e9
+        self.clock = Clock()
+        control = ControlPage(self.workers / "control")
+        probe = Probe(self.files, cluster, self.tag, self.workers / "probe.log")
+        state = BrokerState(probe, self.clock)
+        self.leader_probe = self._probe_of_leaders()
+        engine = Engine(self.described, cluster, control, self.clock, self._start_worker, self._leader)
+        try:
+            quiet = self._lead(engine, state, seconds, timing)
+            audit = self._audit(engine)
+            timing["end"] = self.clock.now() / 1e9
+            return self._collect(engine, audit, quiet, timing)
+        finally:
+            engine.stop_everything()
+            state.close()
+            if self.leader_probe is not None:
+                self.leader_probe.close()
+            control.close()
+
+    # ---- workers ----
+
+    def _arguments(self) -> list[str]:
+        clock = ["--epoch-ns", str(self.clock.epoch_ns), "--wall-epoch-ns", str(self.clock.wall_epoch_ns)]
+        return [
+            *lab_arguments(self.files, self.cluster, self.tag),
+            "--seed",
+            str(self.seed),
+            *clock,
+            *self._store(),
+        ]
+
+    def _store(self) -> list[str]:
+        stores = any(topic["store"] for topic in self.described["topics"])
+        return ["--store", str(self.workers / "store.sqlite")] if stores else []
+
+    def _start_worker(self, process: int, incarnation: int, watcher: Any) -> Life:
+        info = self.described["processes"][process]
+        rows, requests, log = worker_files(self.workers, info["name"], incarnation)
+        command = [
+            worker_program(), *self._arguments(), "--process", info["name"], "--incarnation", str(incarnation),
+            "--rows", str(rows), "--control", str(self.workers / "control"),
+        ]  # fmt: skip
+        if self.masked:
+            command += ["--masked", ",".join(map(str, self.masked))]
+        if self.transcripts:
+            command += ["--transcript", str(rows.with_suffix(".transcript"))]
+        child = Child(info["name"], command, log=log, guarded=False, cwd=self.workers, watcher=watcher)
+        file = RowFile(rows)
+        return Life(process, info["name"], info["role"], incarnation, child, file, [file, RowFile(requests)])
+
+    def _probe_of_leaders(self) -> Probe | None:
+        if all(fault["leader_of"] is None for fault in self.described["faults"]):
+            return None
+        return Probe(self.files, self.cluster, self.tag, self.workers / "leader.log")
+
+    def _leader(self, place: int) -> int:
+        if self.leader_probe is None:
+            return 0
+        return int(self.leader_probe.ask(f"leader {place}", 10.0).get("leader", 0))
+
+    # ---- the course of the run ----
+
+    def _lead(self, engine: Engine, state: BrokerState, seconds: float, timing: dict[str, float]) -> bool:
+        for number, process in enumerate(self.described["processes"]):
+            if process["role"] in ("stage", "observer", "workload"):
+                engine.start(number)
+        rest = Rest(engine, self.described, state)
+        self._until(rest.ready, engine, state, _READY_SECONDS)
+        timing["ready"] = self.clock.now() / 1e9
+        engine.begin(self.clock.now() + 20_000_000)
+        quiet = self._until(rest.at_rest, engine, state, seconds)
+        timing["quiet"] = self.clock.now() / 1e9
+        if quiet:
+            engine.row(self.numbers["lab"], "quiet")
+        else:
+            engine.row(self.numbers["lab"], "quiet", "fail", flags=32)
+            engine.problems.append(f"not at rest after {seconds:.0f} s: {rest.waits_for()}")
+        return quiet
+
+    def _until(self, condition: Any, engine: Engine, state: BrokerState, seconds: float) -> bool:
+        latest = self.clock.now() + int(seconds * 1e9)
+        while not condition():
+            if self.clock.now() >= latest:
+                return False
+            engine.turn(_TURN_SECONDS)
+            if state.problem:
+                raise BrokerError(state.problem)
+        return True
+
+    def _audit(self, engine: Engine) -> RowFile:
+        """The auditor reads what is stored. A place it cannot read shows in its rows."""
+        path = self.workers / "auditor.rows"
+        command = [worker_program(), *self._arguments(), "--process", "auditor", "--rows", str(path)]
+        log = self.workers / "auditor.log"
+        with log.open("wb") as out:
+            try:
+                code = subprocess.run(command, stdout=out, stderr=out, check=False, timeout=120).returncode
+            except subprocess.TimeoutExpired:
+                code = -1
+        if code != 0:
+            engine.problems.append(
+                f"the audit failed (exit {code}): {log.read_text(errors='replace').strip()[-300:]}"
+            )
+        return RowFile(path)
+
+    def _collect(self, engine: Engine, audit: RowFile, quiet: bool, timing: dict[str, float]) -> LiveRun:
+        engine.stop_everything()
+        parts, paths = [], []
+        for life in engine.lives:
+            problem = life.rows.problem(life.killed)
+            if problem:
+                engine.problems.append(problem)
+            parts += life.all_rows()
+            paths.append(life.rows.path)
+        problem = audit.problem(False)
+        if problem:
+            engine.problems.append(problem)
+        return LiveRun(
+            rows=merged([*parts, *engine.rows, audit.all_rows()]), files=[*paths, audit.path],
+            problems=engine.problems, faults_carried_out=engine.carried_out, faults=len(engine.faults), quiet=quiet,
+            client=self.client, broker=self.cluster.server_version, seconds=timing, folder=self.folder,
+        )  # fmt: skip

@@ -1,0 +1,206 @@
+"""Whether a live run has come to rest: nothing is under way and nothing more will come of itself."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mqlab import _core
+from mqlab.errors import BrokerError
+from mqlab.live.engine import KIND, PHASE, Engine, Life
+from mqlab.live.row_files import FINISHED, RUNNING, Rows
+from mqlab.live.worker import Probe
+
+# Rows of these kinds come of themselves in an idle system, or follow from others.
+_NO_ACTIVITY = [KIND[name] for name in ("fetch", "request", "progress", "flush", "up", "down", "commit")]
+_OWNED_IDLE_NS = 1_500_000_000  # longer than a fetch's wait at the broker (500 ms) and its answer
+_SHORT_IDLE_NS = 300_000_000
+
+
+class BrokerState:
+    """The broker's side, asked again and again on a thread: a question may take long while a node is away."""
+
+    def __init__(self, probe: Probe, clock: Any) -> None:
+        self.problem = ""
+        self._probe, self._clock = probe, clock
+        self._latest: tuple[int, dict[str, Any]] | None = None  # when it was asked, the answer
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="mqlab-probe", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            asked = self._clock.now()
+            try:
+                answer = self._probe.ask("state", 60.0)
+            except BrokerError as error:
+                self.problem = str(error)
+                return
+            if "error" not in answer:
+                self._latest = (asked, answer)
+            self._stop.wait(0.1)
+
+    def since(self, moment_ns: int) -> dict[str, Any] | None:
+        """An answer to a question asked after that moment."""
+        latest = self._latest
+        return latest[1] if latest is not None and latest[0] >= moment_ns else None
+
+    def close(self) -> None:
+        self._stop.set()
+        self._probe.close()
+        self._thread.join(timeout=5)
+
+
+@dataclass
+class _Progress:
+    """What the rows of one incarnation say so far."""
+
+    fetch_open: bool = False
+    assigned: bool = False
+    owned: set[int] = field(default_factory=set)  # places accepted and not released
+
+
+class Rest:
+    """Follows the rows of all workers."""
+
+    def __init__(self, engine: Engine, described: dict[str, Any], state: BrokerState) -> None:
+        self._engine, self._described, self._state = engine, described, state
+        self._progress: dict[int, _Progress] = {}
+        self._long: int = described["settle"]
+        self.last_activity = 0
+
+    def look(self) -> None:
+        """Takes in the rows written since the last look."""
+        for life in self._engine.lives:
+            rows = life.rows.new_rows()
+            if len(rows):
+                self._take(life, rows)
+
+    def _take(self, life: Life, rows: Rows) -> None:
+        progress = self._progress.setdefault(id(life), _Progress())
+        active = rows[~np.isin(rows["kind"], _NO_ACTIVITY)]
+        if len(active):
+            self.last_activity = max(self.last_activity, int(active["time"][-1]))
+        fetches = rows[rows["kind"] == KIND["fetch"]]
+        if len(fetches):
+            progress.fetch_open = bool(fetches["phase"][-1] == PHASE["invoke"])
+        progress.assigned = progress.assigned or bool((rows["kind"] == KIND["assigned"]).any())
+        owning = rows[
+            np.isin(rows["kind"], [KIND["accept"], KIND["release"]]) & (rows["phase"] == PHASE["invoke"])
+        ]
+        for row in owning[owning["place"] != _core.NO_PLACE]:
+            (progress.owned.add if row["kind"] == KIND["accept"] else progress.owned.discard)(
+                int(row["place"])
+            )
+
+    # ---- questions ----
+
+    def ready(self) -> bool:
+        """Every reader has what it will read from: the workload may begin."""
+        self.look()
+        readers = [life for life in self._engine.current.values() if life.role in ("stage", "observer")]
+        if any(life.ended or not self._known(life) for life in readers):
+            return False
+        if self._described["brokers"][0]["kind"] != "kafka":
+            return True
+        return all(
+            set(places) <= self._owned_by(group) for group, places in self._inputs().items()
+        )  # fmt: skip
+
+    def _known(self, life: Life) -> bool:
+        progress = self._progress.get(id(life))
+        if progress is None:
+            return False
+        return progress.assigned or (progress.fetch_open and self._described["brokers"][0]["kind"] != "kafka")
+
+    def _inputs(self) -> dict[str, list[int]]:
+        """Reader's name → the places it reads."""
+        topics = {topic["name"]: topic for topic in self._described["topics"]}
+        names = {stage["name"]: stage["inputs"] for stage in self._described["stages"]}
+        names |= {observer["name"]: [observer["topic"]] for observer in self._described["observers"]}
+        return {
+            name: [
+                topics[topic]["first_place"] + partition
+                for topic in inputs for partition in range(topics[topic]["partitions"])
+            ]
+            for name, inputs in names.items()
+        }  # fmt: skip
+
+    def _owned_by(self, group: str) -> set[int]:
+        owned: set[int] = set()
+        for process, life in self._engine.current.items():
+            if self._engine.processes[process]["group"] == group and not life.ended:
+                owned |= self._progress.get(id(life), _Progress()).owned
+        return owned
+
+    def at_rest(self) -> bool:
+        self.look()
+        engine = self._engine
+        if (
+            engine.active
+            or engine.waits_for_time
+            or not all(self._worker_idle(life) for life in engine.current.values())
+        ):
+            return False
+        since = max(self.last_activity, engine.last_strike)
+        idle = engine.clock.now() - since
+        if idle < _SHORT_IDLE_NS:
+            return False
+        state = self._state.since(since)
+        if (
+            state is None
+            or not state["whole"]
+            or any(place["stable"] < place["end"] for place in state["places"])
+        ):
+            return False
+        return self._observers_done(idle) and all(
+            self._caught_up(group, state, idle) for group in state["groups"]
+        )
+
+    @staticmethod
+    def _worker_idle(life: Life) -> bool:
+        header = life.rows.header()
+        if life.ended:
+            return life.expected_to_stop and life.child.returncode == 0
+        return header is not None and header.state in (RUNNING, FINISHED) and header.idle
+
+    def _observers_done(self, idle: int) -> bool:
+        return idle >= _OWNED_IDLE_NS or not self._described["observers"]
+
+    def _caught_up(self, group: dict[str, Any], state: dict[str, Any], idle: int) -> bool:
+        end = next(place["end"] for place in state["places"] if place["place"] == group["place"])
+        if group["undelivered"] == 0 and group["unacked"] == 0 and group["committed"] >= end:
+            return True
+        if idle >= self._long:
+            return True
+        if self._described["brokers"][0]["kind"] != "kafka" or group["stage"] >= len(
+            self._described["stages"]
+        ):
+            return False
+        stage = self._described["stages"][group["stage"]]
+        name = stage["name"]
+        owned = group["place"] in self._owned_by(name) and self._all_fetching(name)
+        return owned and idle >= max(_OWNED_IDLE_NS, stage["auto_commit"] + 1_000_000_000)
+
+    def _all_fetching(self, group: str) -> bool:
+        return all(
+            self._progress.get(id(life), _Progress()).fetch_open
+            for process, life in self._engine.current.items()
+            if self._engine.processes[process]["group"] == group
+        )
+
+    def waits_for(self) -> str:
+        """Why there is no rest; for the message when time is up."""
+        busy = [life.name for life in self._engine.current.values() if not self._worker_idle(life)]
+        if busy:
+            return f"{', '.join(busy)} not idle"
+        if self._engine.active or self._engine.waits_for_time:
+            return "a fault is not over"
+        state = self._state.since(0)
+        if state is None:
+            return "the broker does not say how far it is"
+        behind = [g["group"] for g in state["groups"] if not self._caught_up(g, state, 0)]
+        return f"group {', '.join(behind)} behind" if behind else "activity goes on"

@@ -1,0 +1,192 @@
+#include "live/ports/kafka_admin.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace mqlab::live {
+namespace kafka {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int timeout_ms = 5'000;
+constexpr const char* ready_topic = "mqlab-ready";
+
+class KafkaAdmin final : public Admin {
+ public:
+  explicit KafkaAdmin(const AdminContext& context) : context_(context), names_(context.topology, context.tag) {
+    for (const TopicInfo& topic : context.topology.topics) {
+      if (topic.kind != TopicKind::topic || topic.broker != context.broker) continue;
+      for (std::uint32_t p = 0; p < topic.partitions; ++p) places_.push_back({topic.first_place + p, -1});
+    }
+  }
+
+  void setup(Duration patience) override {
+    const auto until = Clock::now() + std::chrono::nanoseconds(patience.ns);
+    const ClientPtr producer = lab_producer(context_.address, "");
+    const std::vector<TopicSpec> topics = wanted_topics();
+    retry(until, [&] {
+      if (look(producer.get(), nodes(), 1000).leaders.empty() && !everyone_there(producer.get())) throw PortError("not all nodes are there");
+      create_topics(producer.get(), topics, timeout_ms);
+    });
+    retry(until, [&] { round_trip(context_.address, ready_topic, transactional()); });
+    retry(until, [&] {
+      if (!look(producer.get(), nodes(), 1000).whole) throw PortError("not all replicas are in sync");
+    });
+  }
+
+  void remove() override {
+    std::vector<std::string> topics;
+    for (const TopicSpec& topic : wanted_topics()) {
+      if (topic.name != ready_topic) topics.push_back(topic.name);
+    }
+    delete_topics(lab_producer(context_.address, "").get(), topics, timeout_ms);
+  }
+
+  SystemState state() override {
+    SystemState state;
+    state.whole = look(all().get(), nodes(), timeout_ms).whole;
+    const ListPtr partitions = names_.list(places_, false);
+    const auto end = ends(all().get(), partitions.get(), timeout_ms);
+    const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
+    for (std::size_t i = 0; i < places_.size(); ++i) state.places.push_back({places_[i].place, end[i], stable[i]});
+    each_group([&](std::uint32_t stage, const std::string& group, const std::vector<PlacePosition>& inputs) {
+      for (const PlacePosition& p : committed_of(group, inputs)) state.groups.push_back({group, stage, p.place, p.position, 0, 0});
+    });
+    return state;
+  }
+
+  std::uint32_t leader(PlaceId place) override {
+    const PlaceInfo& info = context_.topology.places[place];
+    const ClusterView view = look(all().get(), nodes(), timeout_ms);
+    const auto found = view.leaders.find({names_.topic(info.topic), static_cast<std::int32_t>(info.partition)});
+    return found == view.leaders.end() || found->second < 0 ? 0 : static_cast<std::uint32_t>(found->second);
+  }
+
+  void audit(AuditSink& sink) override {
+    const ListPtr partitions = names_.list(places_, false);
+    const auto end = ends(all().get(), partitions.get(), timeout_ms);
+    const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
+    const auto visible = transactional() ? committed_offsets(partitions.get()) : std::map<PlaceId, std::vector<bool>>{};
+    std::map<PlaceId, std::int64_t> counts, stable_of;
+    for (std::size_t i = 0; i < places_.size(); ++i) stable_of[places_[i].place] = stable[i];
+    const auto done = read_all(all().get(), partitions.get(), [&](const rd_kafka_message_t& m) {
+      const PlaceId place = names_.place(rd_kafka_topic_name(m.rkt), m.partition);
+      ++counts[place];
+      rd_kafka_timestamp_type_t type{};
+      const Instant stamp = context_.clock.from_wall(rd_kafka_message_timestamp(&m, &type) * 1'000'000);
+      const auto wire = decode({static_cast<const std::byte*>(m.payload), m.len});
+      sink.record({place, m.offset, stamp, fate(place, m.offset, visible, stable_of[place])}, wire.value_or(WireMessage{}));
+    });
+    for (std::size_t i = 0; i < places_.size(); ++i) sink.end(places_[i].place, end[i], counts[places_[i].place], done[i]);
+    each_group([&](std::uint32_t stage, const std::string& group, const std::vector<PlacePosition>& inputs) {
+      for (const PlacePosition& p : committed_of(group, inputs)) sink.committed(p.place, p.position, stage);
+    });
+  }
+
+  std::string client_version() const override { return library_version(); }
+
+ private:
+  std::uint32_t nodes() const { return context_.scenario.brokers[context_.broker].nodes; }
+
+  bool everyone_there(rd_kafka_t* client) const {
+    return look(client, nodes(), 1000).whole;  // no topic yet: whole means that all nodes are known
+  }
+
+  bool transactional() const {
+    const auto has = [](const auto& owner) { return find(owner.producer, "transactional.id") != nullptr; };
+    return std::ranges::any_of(context_.scenario.stages, has) || std::ranges::any_of(context_.scenario.workloads, has);
+  }
+
+  std::vector<TopicSpec> wanted_topics() const {
+    std::vector<TopicSpec> topics;
+    for (const TopicInfo& info : context_.topology.topics) {
+      if (info.kind != TopicKind::topic || info.broker != context_.broker) continue;
+      topics.push_back(context_.scenario.topics[info.index]);
+      topics.back().name = tagged(info.name, context_.tag);
+    }
+    TopicSpec ready;
+    ready.name = ready_topic;
+    ready.replication = std::min(nodes(), 3u);
+    topics.push_back(ready);
+    return topics;
+  }
+
+  template <class F>
+  static void retry(Clock::time_point until, F attempt) {
+    while (true) {
+      try {
+        return attempt();
+      } catch (const PortError&) {
+        if (Clock::now() >= until) throw;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  /// Clients are kept: the lab asks often.
+  const ClientPtr& all() {
+    if (!all_) all_ = lab_consumer(context_.address, "mqlab-auditor", false);
+    return all_;
+  }
+  const ClientPtr& committed() {
+    if (!committed_) committed_ = lab_consumer(context_.address, "mqlab-auditor", true);
+    return committed_;
+  }
+
+  template <class F>
+  void each_group(F visit) {
+    for (std::uint32_t s = 0; s < context_.scenario.stages.size(); ++s) {
+      const StageSpec& stage = context_.scenario.stages[s];
+      const Property* named = find(stage.consumer, "group.id");
+      std::vector<PlacePosition> inputs;
+      for (const std::string& input : stage.inputs) {
+        const TopicInfo& topic = context_.topology.topics[context_.topology.topic(input)];
+        for (std::uint32_t p = 0; topic.broker == context_.broker && p < topic.partitions; ++p) inputs.push_back({topic.first_place + p, -1});
+      }
+      if (!inputs.empty()) visit(s, tagged(named == nullptr ? stage.name : named->value, context_.tag), inputs);
+    }
+  }
+
+  std::vector<PlacePosition> committed_of(const std::string& group, const std::vector<PlacePosition>& inputs) {
+    ClientPtr& client = groups_[group];
+    if (!client) client = lab_consumer(context_.address, group, false);
+    const ListPtr list = names_.list(inputs, false);
+    const auto error = rd_kafka_committed(client.get(), list.get(), timeout_ms);
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) throw PortError("offsets of group " + group + ": " + rd_kafka_err2str(error));
+    return names_.places(list.get());
+  }
+
+  /// Which offsets a reader of committed records sees.
+  std::map<PlaceId, std::vector<bool>> committed_offsets(const rd_kafka_topic_partition_list_t* partitions) {
+    std::map<PlaceId, std::vector<bool>> seen;
+    read_all(committed().get(), partitions, [&](const rd_kafka_message_t& m) {
+      auto& offsets = seen[names_.place(rd_kafka_topic_name(m.rkt), m.partition)];
+      const auto offset = static_cast<std::size_t>(m.offset);
+      if (offsets.size() <= offset) offsets.resize(offset + 1, false);
+      offsets[offset] = true;
+    });
+    return seen;
+  }
+
+  std::uint16_t fate(PlaceId place, std::int64_t offset, const std::map<PlaceId, std::vector<bool>>& visible, std::int64_t stable) const {
+    if (!transactional()) return 0;
+    if (offset >= stable) return flag::open;
+    const auto found = visible.find(place);
+    const auto at = static_cast<std::size_t>(offset);
+    return found != visible.end() && at < found->second.size() && found->second[at] ? std::uint16_t{0} : flag::aborted;
+  }
+
+  AdminContext context_;
+  Names names_;
+  std::vector<PlacePosition> places_;
+  ClientPtr all_, committed_;
+  std::map<std::string, ClientPtr> groups_;
+};
+
+}  // namespace
+}  // namespace kafka
+
+std::unique_ptr<Admin> make_kafka_admin(const AdminContext& context) { return std::make_unique<kafka::KafkaAdmin>(context); }
+
+}  // namespace mqlab::live
