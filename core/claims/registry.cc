@@ -25,6 +25,8 @@ constexpr std::array claims = {
               "in, as, repeats = allowed | strict", make_order_partition},
     ClaimInfo{"order.key", "per key and producer, first effects follow send order, across consumers", false,
               delivery_parameters, make_order_key},
+    ClaimInfo{"txn.atomic", "committed: all writes and offsets; aborted: none; unknown: all or none", true,
+              "stage", make_txn_atomic},
     ClaimInfo{"txn.read_committed", "no observer reads a record aborted, or before its commit was invoked",
               false, "as", make_txn_read_committed},
     ClaimInfo{"latency.*",

@@ -130,7 +130,38 @@ class Resolver {
     }
   }
 
+  void transactions() {
+    const std::string only = parameters_.text("stage");
+    std::vector<std::string> writers;
+    for (const StageSpec& stage : s_.stages) {
+      if (writes_in_transactions(stage)) writers.push_back(stage.name);
+    }
+    for (std::uint32_t i = 0; i < s_.stages.size(); ++i) {
+      const StageSpec& stage = s_.stages[i];
+      if (!has(writers, stage.name) || (!only.empty() && only != stage.name)) continue;
+      for (std::size_t p = 0; p < t_.processes.size(); ++p) {
+        if (t_.processes[p].role != Role::stage || t_.processes[p].index != i) continue;
+        scope_.sender[p] = 1;
+        scope_.lane[p] = static_cast<std::int16_t>(scope_.lanes.size());
+      }
+      scope_.lanes.push_back(stage.name);
+      for (const std::string& input : stage.inputs) mark(scope_.of_place, t_, topic("of", input, false));
+      for (const std::string& output : stage.outputs) mark(scope_.in_place, t_, topic("in", output, false));
+      if (!stage.retry.dead_letter.empty())
+        mark(scope_.in_place, t_, topic("in", stage.retry.dead_letter, false));
+    }
+    if (writers.empty()) parameters_.fail("", "no stage of the scenario writes in transactions");
+    if (scope_.lanes.empty()) {
+      parameters_.fail("stage",
+                       quoted(only) + " does not write in transactions; " + suggestion(only, writers));
+    }
+  }
+
  private:
+  static bool writes_in_transactions(const StageSpec& stage) {
+    return find(stage.producer, "transactional.id") != nullptr || stage.module == "transactional-stage";
+  }
+
   TopicId topic(std::string_view key, const std::string& name, bool stores) {
     const TopicId found = t_.topic(name);
     if (found != no_topic && (stores || t_.topics[found].kind != TopicKind::store)) return found;
@@ -234,6 +265,13 @@ Scope resolve_topic_scope(const ClaimSpec& claim, const Scenario& scenario, cons
                           const Parameters& parameters) {
   Resolver resolver(claim, scenario, topology, parameters);
   resolver.records_of_one_topic();
+  return resolver.take(1);
+}
+
+Scope resolve_transaction_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
+                                const Parameters& parameters) {
+  Resolver resolver(claim, scenario, topology, parameters);
+  resolver.transactions();
   return resolver.take(1);
 }
 

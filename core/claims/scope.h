@@ -54,4 +54,9 @@ Scope resolve_scope(const ClaimSpec& claim, const Scenario& scenario, const Topo
 Scope resolve_topic_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
                           const Parameters& parameters);
 
+/// For txn.atomic: the stages that write in transactions (or `stage` alone). `lane` is a process's stage, an
+/// index into lanes; `of_place` are their inputs, `in_place` their outputs.
+Scope resolve_transaction_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
+                                const Parameters& parameters);
+
 }  // namespace mqlab

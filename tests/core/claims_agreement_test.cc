@@ -101,6 +101,8 @@ TEST(ClaimsAgree, ReadCommitted) {
   agree(claim("txn.read_committed", "", "vectors", "billing"), naive::read_committed, 30'000);
 }
 
+TEST(ClaimsAgree, TxnAtomic) { agree(claim("txn.atomic"), naive::atomic, 40'000); }
+
 /// Claims with a bound, for every kind of effect: topic, observer, store, completion, handler start. The
 /// bounds are such that random histories fall on both sides.
 std::vector<ClaimSpec> bounded(const std::string& id, const std::string& key,
@@ -127,7 +129,7 @@ TEST(ClaimsAgree, LatencyP50) {
   }
 }
 TEST(ClaimsAgree, Throughput) {
-  for (const ClaimSpec& spec : bounded("throughput", "at_least", {"30/s", "20/s", "10/s", "40/s", "40/s"})) {
+  for (const ClaimSpec& spec : bounded("throughput", "at_least", {"30/s", "20/s", "10/s", "40/s", "48/s"})) {
     agree(spec, naive::throughput, 500, 160);
   }
 }

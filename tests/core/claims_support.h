@@ -51,6 +51,7 @@ inline Scenario small_scenario() {
   embed.inputs = {"requests"};
   embed.outputs = {"vectors"};
   embed.store = "index";
+  embed.module = "transactional-stage";
   embed.retry.dead_letter = "letters";
   StageSpec archive;
   archive.name = "archive";
