@@ -6,7 +6,7 @@
 #include "core/base/arena.h"
 #include "sim/brokers/kafka/channel.h"
 #include "sim/brokers/kafka/partition.h"
-#include "sim/brokers/kafka/settings.h"
+#include "core/scenario/kafka_settings.h"
 #include "sim/cluster.h"
 #include "sim/world.h"
 
@@ -38,7 +38,7 @@ class KafkaCluster final : public Cluster {
   // ---- for nodes and controller ----
   World& world() { return world_; }
   Arena& arena() { return world_.arena(); }
-  const BrokerValues& values() const;
+  const KafkaBroker& values() const;
   NodeIndex size() const { return static_cast<NodeIndex>(processes_.size()); }
   Node& at(NodeIndex node) { return *nodes_[node]; }
   ProcessId process(NodeIndex node) const { return processes_[node]; }
@@ -59,8 +59,8 @@ class KafkaCluster final : public Cluster {
   std::uint32_t new_member() { return next_member_++; }
 
  private:
-  Partition& add(PlaceId place, Use use, std::uint32_t number, std::uint32_t first, const TopicValues& topic);
-  Partition& internal(Vec<Partition*>& by_number, std::uint32_t number, Use use, const TopicValues& topic);
+  Partition& add(PlaceId place, Use use, std::uint32_t number, std::uint32_t first, const KafkaTopic& topic);
+  Partition& internal(Vec<Partition*>& by_number, std::uint32_t number, Use use, const KafkaTopic& topic);
   void audit_records(const Partition& partition);
   void audit_offsets(const Partition& partition);
 
@@ -69,6 +69,7 @@ class KafkaCluster final : public Cluster {
   std::uint32_t broker_;
   Vec<ProcessId> processes_;
   Vec<Node*> nodes_;
+  Vec<Component*> components_;    ///< the same, as clients know them
   Vec<Partition*> partitions_;
   Vec<Channel> channels_;
   Vec<Partition*> offsets_;       ///< by group number

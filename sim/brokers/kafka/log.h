@@ -5,7 +5,7 @@
 #include "core/base/arena.h"
 #include "core/base/time.h"
 #include "sim/brokers/kafka/protocol.h"
-#include "sim/brokers/kafka/settings.h"
+#include "core/scenario/kafka_settings.h"
 #include "sim/storage.h"
 
 namespace mqlab::sim::kafka {
@@ -37,7 +37,7 @@ class Log {
   std::int64_t last_epoch() const { return entries_.empty() ? -1 : std::int64_t{entries_.back().leader_epoch}; }
 
   /// Appends a batch and takes over one reference to it. entry.base must be end().
-  void append(Instant now, const LogEntry& entry, const TopicValues& topic);
+  void append(Instant now, const LogEntry& entry, const KafkaTopic& topic);
   /// Index of the entry that holds `offset`; entries().size() when offset ≥ end().
   std::size_t find(std::int64_t offset) const;
   /// kafka LeaderEpochFileCache.endOffsetFor.
@@ -46,7 +46,7 @@ class Log {
   void truncate(std::int64_t end);
   /// Power is gone: what is not on disk is lost; of what may or may not have been written back, a prefix chosen by
   /// 64 random bits stays. (Recovery cuts the log at the first bad batch, so that a prefix is all that can stay.)
-  void lose_power(Instant now, std::uint64_t bits);
+  void lose_power(Instant now, const KafkaTopic& topic, std::uint64_t bits);
 
  private:
   Arena* arena_;

@@ -29,6 +29,7 @@ enum NodeEvent : std::uint16_t {
   on_transaction_timer,        ///< y = what; see TransactionCoordinator
   on_markers,                  ///< at a leader: a = MarkerRequest*
   on_marked,                   ///< back at the coordinator
+  on_controller,               ///< there is a new controller
 };
 
 class Node final : public Component {
@@ -47,6 +48,8 @@ class Node final : public Component {
   bool leads(const Partition& partition) const;
   /// A partition was made after the cluster.
   void introduce(const Partition& partition);
+  /// When its process started: the phase of periodic work.
+  Instant booted() const { return booted_; }
   /// Accepts requests: started, registered and no longer fenced.
   bool ready() const { return ready_; }
 
@@ -128,8 +131,8 @@ class Node final : public Component {
   void schedule_check();
   void schedule_expiry();
   void expire();
-  void expire(Replica& replica, Instant& next);
-  void trouble(NodeIndex other);
+  void expire(Replica& replica);
+  void trouble(NodeIndex other, bool gone);
   bool troubled(const Partition& partition, const Leadership& lead) const;
 
   // node_roles.cc

@@ -23,6 +23,7 @@ struct Decision {
   NodeSet isr = 0;
   std::uint32_t leader_epoch = 0;
   std::uint32_t version = 0;  ///< partition epoch: rises with every change
+  bool operator==(const Decision&) const = default;
 };
 
 /// What a leader knows of one follower (kafka Replica.updateFetchStateOrThrow).
@@ -76,7 +77,7 @@ struct Partition {
   NodeIndex first = 0;           ///< replica i lies on node (first + i) mod nodes
   std::uint8_t replication = 1;
   std::uint8_t nodes = 1;
-  TopicValues topic;
+  KafkaTopic topic;
   Replica* replicas = nullptr;   ///< `replication` of them
 
   Decision decided;

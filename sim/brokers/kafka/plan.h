@@ -3,7 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "sim/brokers/kafka/settings.h"
+#include "core/scenario/kafka_settings.h"
+#include "sim/clients/kafka/plan.h"
 #include "sim/cluster.h"
 
 namespace mqlab::sim {
@@ -22,17 +23,18 @@ class KafkaPlan final : public ClusterPlan {
   Duration settle() const override { return settle_; }
 
   std::uint32_t broker() const { return broker_; }
-  const BrokerValues& values() const { return values_; }
+  const KafkaBroker& values() const { return values_; }
   const std::vector<ProcessId>& processes() const { return processes_; }
   /// By TopicId; defaults for topics of other brokers.
-  const std::vector<TopicValues>& topics() const { return topics_; }
+  const std::vector<KafkaTopic>& topics() const { return topics_; }
+  const client::ClientPlans& clients() const { return clients_; }
 
  private:
   std::uint32_t broker_;
-  BrokerValues values_;
+  KafkaBroker values_;
   std::vector<ProcessId> processes_;
-  std::vector<TopicValues> topics_;
-  std::vector<Capabilities> capabilities_;  ///< by process
+  std::vector<KafkaTopic> topics_;
+  client::ClientPlans clients_;
   Duration settle_ = {};
 };
 

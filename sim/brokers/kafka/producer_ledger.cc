@@ -28,6 +28,11 @@ ProducerLedger::Check ProducerLedger::check(const Batch& batch) const {
   return {};
 }
 
+Error ProducerLedger::check_epoch(std::int64_t producer, std::int16_t epoch) const {
+  const Producer* p = find(producer);
+  return p != nullptr && epoch < p->epoch ? Error::invalid_producer_epoch : Error::none;
+}
+
 Error ProducerLedger::check_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch) const {
   const Producer* p = find(producer);
   if (p == nullptr) return Error::none;

@@ -19,6 +19,8 @@ class ProducerLedger {
   };
   /// Whether a client's batch may be appended: epoch, repeats within the last five batches, gap in the sequence.
   Check check(const Batch& batch) const;
+  /// Whether the group coordinator may append for this producer: only the epoch counts.
+  Error check_epoch(std::int64_t producer, std::int16_t epoch) const;
   /// Whether a transaction marker may be written (kafka ProducerAppendInfo.checkProducerEpoch, appendEndTxnMarker).
   Error check_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch) const;
   /// True when the batch would be the first of its transaction here.

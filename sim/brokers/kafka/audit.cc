@@ -1,0 +1,67 @@
+// The auditor's own reading of a cluster: every record up to the end of each partition, every committed offset.
+#include "sim/brokers/kafka/cluster.h"
+#include "sim/brokers/kafka/groups.h"
+#include "sim/brokers/kafka/node.h"
+
+namespace mqlab::sim::kafka {
+
+void KafkaCluster::audit() {
+  for (PlaceId place = 0; place < world_.setup().topology.places.size(); ++place) {
+    if (partitions_[place] != nullptr) audit_records(*partitions_[place]);
+  }
+  for (const Partition* p : offsets_) {
+    if (p != nullptr) audit_offsets(*p);
+  }
+}
+
+void KafkaCluster::audit_records(const Partition& partition) {
+  const ProcessId auditor = world_.setup().topology.auditor;
+  const NodeIndex leader = partition.decided.leader;
+  const bool readable = leader != no_node && world_.running(processes_[leader]) && nodes_[leader]->leads(partition);
+  std::int64_t found = 0;
+  std::int64_t end = -1;
+  if (readable) {
+    const Replica& replica = *partition.replica(leader);
+    end = replica.high_watermark;
+    for (const LogEntry& e : replica.log.entries()) {
+      if (e.base >= end) break;
+      if (e.batch->control != Control::none) continue;
+      const ProducerLedger& ledger = replica.lead->ledger;
+      const std::uint16_t flags = static_cast<std::uint16_t>((ledger.aborted(*e.batch, e.base) ? flag::aborted : 0) |
+                                                             (ledger.open(*e.batch, e.base) ? flag::open : 0));
+      for (std::uint32_t i = 0; i < e.count; ++i) {
+        const Record& record = e.batch->records[i];
+        Row& row = world_.row(auditor, Kind::audit, Phase::ok);
+        row.place = partition.place;
+        row.position = e.base + i;
+        row.aux = e.appended.ns;
+        row.message = record.id;
+        row.cause = record.cause;
+        row.key = record.key;
+        row.size = record.size;
+        row.digest = record.digest;
+        row.flags = flags;
+        ++found;
+      }
+    }
+  }
+  Row& row = world_.row(auditor, Kind::audit_end, readable ? Phase::ok : Phase::fail);
+  row.place = partition.place;
+  row.position = end;
+  row.aux = found;
+}
+
+/// One row for each committed offset: op = 1, key = the group's number.
+void KafkaCluster::audit_offsets(const Partition& partition) {
+  const NodeIndex leader = partition.decided.leader;
+  if (leader == no_node || !world_.running(processes_[leader]) || !nodes_[leader]->leads(partition)) return;
+  for (const CommittedOffset& offset : nodes_[leader]->groups().committed(partition.number)) {
+    Row& row = world_.row(world_.setup().topology.auditor, Kind::audit, Phase::ok);
+    row.op = 1;
+    row.place = offset.place;
+    row.position = offset.offset;
+    row.key = partition.number;
+  }
+}
+
+}  // namespace mqlab::sim::kafka

@@ -1,0 +1,78 @@
+// A consumer group of the classic protocol as its coordinator holds it.
+#pragma once
+#include <cstdint>
+
+#include "core/base/arena.h"
+#include "core/base/ids.h"
+#include "core/scenario/topology.h"
+#include "sim/brokers/kafka/protocol.h"
+
+namespace mqlab::sim::kafka {
+
+struct Member {
+  explicit Member(Arena& arena) : owned(arena), topics(arena), assigned(arena) {}
+  std::uint32_t id = 0;
+  std::uint32_t static_instance = 0;
+  ProcessId process = no_process;
+  Incarnation incarnation = 0;
+  Component* client = nullptr;
+  Duration session_timeout = {};
+  Duration rebalance_timeout = {};
+  Duration heartbeat_interval = {};
+  bool cooperative = false;
+  bool expelled = false;      ///< no longer a member, but not told yet
+  bool silent = false;        ///< its heartbeats do not come
+  std::uint32_t token = 0;    ///< voids a session's end that was scheduled
+  Instant beats_from = {};    ///< a heartbeat then, and each interval after
+  Vec<PlaceId> owned;         ///< as of its latest join
+  Vec<TopicId> topics;
+  Vec<PlaceId> assigned;
+  JoinGroupRequest* joining = nullptr;  ///< parked
+  SyncGroupRequest* syncing = nullptr;  ///< parked
+};
+
+/// kafka ClassicGroupState, without Dead.
+enum class GroupState : std::uint8_t { empty, preparing, completing, stable };
+
+struct Group {
+  explicit Group(Arena& arena) : members(arena), gone(arena), offsets(arena), pending(arena) {}
+  struct PendingOffset {  ///< in a transaction without outcome
+    std::int64_t producer = -1;
+    PlaceId place = no_place;
+    std::int64_t offset = -1;
+  };
+  std::uint32_t number = 0;
+  GroupState state = GroupState::empty;
+  std::uint32_t generation = 0;
+  std::uint32_t leader = 0;          ///< member id
+  std::uint32_t token = 0;           ///< voids the timers of an earlier rebalance
+  bool delaying = false;             ///< the initial delay of an empty group's first rebalance
+  bool newcomer = false;             ///< somebody joined during it
+  Duration delay_left = {};          ///< by how much it may still be extended
+  Vec<Member*> members;              ///< by id
+  Vec<Member*> gone;                 ///< expelled, not told yet
+  Vec<CommittedOffset> offsets;
+  Vec<PendingOffset> pending;
+
+  Member* find(std::uint32_t id) const {
+    for (Member* m : members) {
+      if (m->id == id) return m;
+    }
+    return nullptr;
+  }
+  void set_offset(PlaceId place, std::int64_t offset) {
+    for (CommittedOffset& o : offsets) {
+      if (o.place == place) {
+        o.offset = offset;
+        return;
+      }
+    }
+    offsets.push_back({place, offset});
+  }
+};
+
+/// What the group leader's client would hand out: cooperative-sticky when all members speak it, else range, which
+/// both client libraries prefer by default. Sets Member::assigned.
+void assign(Group& group, const Topology& topology);
+
+}  // namespace mqlab::sim::kafka

@@ -1,0 +1,108 @@
+// Assignment of partitions to the members of a group.
+// Rules: kafka RangeAssignor, AbstractStickyAssignor.constrainedAssign, CooperativeStickyAssignor.
+#include <algorithm>
+
+#include "sim/brokers/kafka/group.h"
+
+namespace mqlab::sim::kafka {
+namespace {
+
+bool subscribed(const Member& m, TopicId topic) {
+  return std::find(m.topics.begin(), m.topics.end(), topic) != m.topics.end();
+}
+
+bool contains(const Vec<PlaceId>& places, PlaceId place) {
+  return std::find(places.begin(), places.end(), place) != places.end();
+}
+
+/// Topics that somebody reads, in order.
+Vec<TopicId> topics_of(const Group& group, Arena& arena) {
+  Vec<TopicId> topics(arena);
+  for (const Member* m : group.members) topics.insert(topics.end(), m->topics.begin(), m->topics.end());
+  std::sort(topics.begin(), topics.end());
+  topics.erase(std::unique(topics.begin(), topics.end()), topics.end());
+  return topics;
+}
+
+/// Topic by topic, neighbouring partitions to one member; the first ones get one more.
+void assign_range(Group& group, const Topology& topology, Arena& arena) {
+  for (const TopicId topic : topics_of(group, arena)) {
+    Vec<Member*> readers(arena);
+    for (Member* m : group.members) {
+      if (subscribed(*m, topic)) readers.push_back(m);
+    }
+    const TopicInfo& info = topology.topics[topic];
+    const auto n = static_cast<std::uint32_t>(readers.size());
+    PlaceId next = info.first_place;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint32_t share = info.partitions / n + (i < info.partitions % n ? 1 : 0);
+      for (std::uint32_t k = 0; k < share; ++k) readers[i]->assigned.push_back(next++);
+    }
+  }
+}
+
+/// Keeps what members hold as far as an even spread allows. Returns what is left over.
+Vec<PlaceId> keep_owned(Group& group, Vec<PlaceId> places, std::size_t least, std::size_t& over) {
+  for (Member* m : group.members) {
+    std::size_t valid = 0;
+    for (const PlaceId place : m->owned) valid += contains(places, place) ? 1u : 0u;
+    std::size_t keep = std::min(valid, least);
+    if (valid > least && over > 0) {
+      keep = least + 1;
+      --over;
+    }
+    for (const PlaceId place : m->owned) {
+      if (m->assigned.size() == keep) break;
+      if (!contains(places, place)) continue;
+      m->assigned.push_back(place);
+      std::erase(places, place);
+    }
+  }
+  return places;
+}
+
+void assign_sticky(Group& group, const Topology& topology, Arena& arena) {
+  Vec<PlaceId> places(arena);
+  for (const TopicId topic : topics_of(group, arena)) {
+    const TopicInfo& info = topology.topics[topic];
+    for (std::uint32_t p = 0; p < info.partitions; ++p) places.push_back(info.first_place + p);
+  }
+  const std::size_t least = places.size() / group.members.size();
+  std::size_t over = places.size() % group.members.size();
+  const Vec<PlaceId> left = keep_owned(group, places, least, over);
+  for (const PlaceId place : left) {
+    const auto fewer = [&](const Member* a, const Member* b) {
+      const bool can_a = subscribed(*a, topology.places[place].topic), can_b = subscribed(*b, topology.places[place].topic);
+      return can_a != can_b ? can_a : a->assigned.size() < b->assigned.size();
+    };
+    Member* to = *std::min_element(group.members.begin(), group.members.end(), fewer);
+    if (subscribed(*to, topology.places[place].topic)) to->assigned.push_back(place);
+  }
+  // What somebody else still holds is given away only in the next round, after its holder has released it.
+  for (Member* m : group.members) {
+    std::erase_if(m->assigned, [&](PlaceId place) {
+      return std::any_of(group.members.begin(), group.members.end(),
+                         [&](const Member* other) { return other != m && contains(other->owned, place); });
+    });
+  }
+}
+
+}  // namespace
+
+void assign(Group& group, const Topology& topology) {
+  if (group.members.empty()) return;
+  Arena& arena = *group.members.get_allocator().arena;
+  bool cooperative = true;
+  for (Member* m : group.members) {
+    m->assigned.clear();
+    cooperative = cooperative && m->cooperative;
+  }
+  if (cooperative) {
+    assign_sticky(group, topology, arena);
+  } else {
+    assign_range(group, topology, arena);
+  }
+  for (Member* m : group.members) std::sort(m->assigned.begin(), m->assigned.end());
+}
+
+}  // namespace mqlab::sim::kafka

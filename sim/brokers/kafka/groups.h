@@ -1,0 +1,83 @@
+// The group coordinator of one node: classic groups and their offsets, kept in the log of the group's partition of
+// __consumer_offsets. Heartbeats are arithmetic: a session can only end when its member's process stopped, so only
+// then an end is scheduled.
+// Rules: kafka GroupMetadataManager (classicGroup…), ClassicGroup, OffsetMetadataManager.
+#pragma once
+#include <cstdint>
+
+#include "sim/brokers/kafka/group.h"
+#include "sim/brokers/kafka/node.h"
+
+namespace mqlab::sim::kafka {
+
+class GroupCoordinator {
+ public:
+  explicit GroupCoordinator(Node& node) : node_(node), groups_(node.arena()) {}
+
+  // Requests; each takes it over.
+  void join(JoinGroupRequest* request);
+  void sync(SyncGroupRequest* request);
+  void heartbeat(HeartbeatRequest* request);
+  void leave(LeaveGroupRequest* request);
+  void commit(OffsetCommitRequest* request);
+  void commit(TxnOffsetCommitRequest* request);
+  void fetch(OffsetFetchRequest* request);
+
+  /// The transaction of a held request has been confirmed, or not.
+  void verified(TxnOffsetCommitRequest* request, Error error);
+  /// A transaction's marker stands in the group's partition.
+  void ended(std::uint32_t group, std::int64_t producer, bool commit);
+  void finished(Pending* pending, Error error);
+  void timer(const SimEvent& event);
+  void life_changed(ProcessId process, LifeChange change);
+  /// This node leads the group's partition now: its state is read from the log.
+  void load(const Partition& partition);
+  void resign(std::uint32_t group);
+  const Vec<CommittedOffset>& committed(std::uint32_t group);
+
+ private:
+  enum Timer : std::uint32_t { beat, session_end, join_end, delay_end };  ///< SimEvent::y; a = group, x = member
+  struct PendingGroup : Pending {
+    std::uint32_t group = 0;
+    std::uint32_t generation = 0;
+    Request* request = nullptr;
+  };
+
+  // groups.cc
+  Group* find(std::uint32_t number);
+  void admit(Group& group, Member& member, JoinGroupRequest* request, bool fresh);
+  Member* identify(Group& group, JoinGroupRequest& request, bool& fresh);
+  bool update(Member& member, const JoinGroupRequest& request);
+  void prepare(Group& group);
+  void maybe_complete(Group& group);
+  void complete(Group& group, bool timed_out);
+  void answer_join(Group& group, Member& member);
+  void answer_sync(Group& group, Member& member, Error error);
+  void become_stable(Group& group, Error error);
+  void remove(Group& group, Member& member, bool tell);
+  void delay_over(Group& group);
+
+  // group_sessions.cc
+  bool beats(const Member& member) const;
+  Instant next_beat(const Member& member) const;
+  void contact(Group& group, Member& member);
+  void schedule_session_end(const Group& group, const Member& member);
+  void notify(const Group& group, const Member& member, bool now);
+  void beat_due(Group& group, std::uint32_t member);
+  void session_over(Group& group, std::uint32_t member, std::uint32_t token);
+  void listen(Group& group, Member& member);
+
+  // group_offsets.cc
+  Error check_commit(Group& group, std::uint32_t member, std::uint32_t generation, bool transactional);
+  Batch* offsets_batch(const Vec<CommittedOffset>& offsets) const;
+  template <class R>
+  void append_offsets(R* request, Batch* batch, PendingKind kind);
+  void store(Group& group);
+  void replay(Group& group, const Log& log);
+  void read_image(Group& group, const Record& record);
+
+  Node& node_;
+  Vec<Group*> groups_;  ///< by number
+};
+
+}  // namespace mqlab::sim::kafka

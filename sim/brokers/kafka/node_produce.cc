@@ -1,0 +1,249 @@
+// Produce: validation, append, the wait for the in-sync replicas.
+// Rules: kafka ReplicaManager.appendRecords, Partition.appendRecordsToLeader, DelayedProduce.
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "sim/brokers/kafka/groups.h"
+#include "sim/brokers/kafka/node.h"
+#include "sim/brokers/kafka/requests.h"
+#include "sim/brokers/kafka/transactions.h"
+
+namespace mqlab::sim::kafka {
+
+ProducerConnection& Node::connection(const ProduceRequest& r) {
+  for (ProducerConnection* c : connections_) {
+    if (c->client == r.reply_to) return *c;
+  }
+  auto* fresh = arena().make<ProducerConnection>(arena());
+  fresh->client = r.reply_to;
+  fresh->process = r.from;
+  connections_.push_back(fresh);
+  return *fresh;
+}
+
+void Node::produce(ProduceRequest* r) {
+  ProducerConnection& c = connection(*r);
+  if (c.busy) {
+    c.queued.push_back(r);
+    return;
+  }
+  c.busy = true;
+  if (!verify(r)) produce_now(r);
+}
+
+/// The client's connection is read again.
+void Node::next_produce(Component* client) {
+  const auto at = std::find_if(connections_.begin(), connections_.end(), [&](auto* c) { return c->client == client; });
+  if (at == connections_.end()) return;
+  ProducerConnection& c = **at;
+  if (c.queued.empty()) {
+    c.busy = false;
+    return;
+  }
+  ProduceRequest* next = c.queued.front();
+  c.queued.pop_front();
+  if (!verify(next)) produce_now(next);
+}
+
+void Node::produce_now(ProduceRequest* r) {
+  auto* pending = arena().make<PendingProduce>();
+  pending->request = r;
+  pending->answer = new_answer<ProduceAnswer>(*r);
+  pending->deadline = world().now() + r->timeout;
+  pending->open = 1;  // this function itself: a part that ends at once must not send the answer yet
+  Vec<ProducedPart>& parts = pending->answer->parts;
+  parts.reserve(r->parts.size());
+  for (std::uint32_t i = 0; i < r->parts.size(); ++i) {
+    parts.push_back(produce_part(*r, r->parts[i]));
+    if (r->acks != -1 || parts[i].error != Error::none) continue;
+    Replica& replica = *cluster_.partition(r->parts[i].place)->replica(index_);
+    const std::int64_t end = parts[i].base_offset + r->parts[i].batch->count;
+    if (replica.high_watermark < end) {
+      ++pending->open;
+      wait(replica, end, pending, i);
+    }
+  }
+  for (const ProducePart& part : r->parts) {
+    Partition* partition = cluster_.partition(part.place);
+    if (partition != nullptr && leads(*partition)) advance(*partition, *partition->replica(index_));
+  }
+  if (--pending->open == 0) answer_produce(pending);
+}
+
+ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part) {
+  ProducedPart out;
+  out.place = part.place;
+  const auto refuse = [&](Error error) {
+    out.error = error;
+    return out;
+  };
+  Partition* partition = cluster_.partition(part.place);
+  if (partition == nullptr) return refuse(Error::unknown_topic_or_partition);
+  if (!leads(*partition)) return refuse(Error::not_leader_or_follower);
+  Replica& replica = *partition->replica(index_);
+  if (part.batch->bytes > partition->topic.max_message_bytes) return refuse(Error::message_too_large);
+  if (r.acks == -1 && size_of(replica.lead->isr) < partition->topic.min_insync_replicas) return refuse(Error::not_enough_replicas);
+  const ProducerLedger::Check check = replica.lead->ledger.check(*part.batch);
+  if (check.error != Error::none) return refuse(check.error);
+  if (check.duplicate_of >= 0) {
+    out.duplicate = true;
+    out.base_offset = check.duplicate_of;
+    return out;
+  }
+  out.base_offset = replica.log.end();
+  ++part.batch->references;
+  write(*partition, replica, part.batch);
+  return out;
+}
+
+/// Into the leader's log, and to the followers that wait for data.
+void Node::write(Partition& partition, Replica& replica, Batch* batch) {
+  Leadership& lead = *replica.lead;
+  const LogEntry entry = {replica.log.end(), batch, world().now(), batch->count, lead.epoch};
+  lead.ledger.appended(*batch, entry.base);
+  replica.log.append(world().now(), entry, partition.topic);
+  for (std::uint32_t s = 0; s < partition.replication; ++s) {
+    Progress& p = lead.followers[s];
+    if (p.attached) mark_dirty(partition, p, partition.node(s));
+  }
+  if (troubled(partition, lead)) schedule_check();
+}
+
+void Node::wait(Replica& replica, std::int64_t offset, Pending* pending, std::uint32_t part) {
+  Ring<Waiter>& waiters = replica.lead->waiters;
+  waiters.push_back({offset, pending, part});
+  for (std::uint32_t i = waiters.size() - 1; i > 0 && waiters[i - 1].offset > offset; --i) {
+    std::swap(waiters[i], waiters[i - 1]);  // a repeat waits for less than what came before it
+  }
+  if (check_scheduled_) schedule_expiry();
+}
+
+Error Node::append(Partition& partition, Batch* batch, Pending* pending, std::uint32_t part) {
+  const auto refuse = [&](Error error) {
+    release(arena(), batch);
+    return error;
+  };
+  if (!leads(partition)) return refuse(Error::not_leader_or_follower);
+  Replica& replica = *partition.replica(index_);
+  if (size_of(replica.lead->isr) < partition.topic.min_insync_replicas) return refuse(Error::not_enough_replicas);
+  write(partition, replica, batch);
+  wait(replica, replica.log.end(), pending, part);
+  advance(partition, replica);
+  return Error::none;
+}
+
+void Node::answer_produce(PendingProduce* pending) {
+  ProduceRequest* r = pending->request;
+  Component* client = r->reply_to;
+  if (r->acks == 0) {
+    destroy_answer(arena(), pending->answer);
+  } else {
+    send_answer(*r, pending->answer, static_cast<std::uint32_t>(30 * pending->answer->parts.size()));
+  }
+  drop(r);
+  arena().recycle(pending);
+  next_produce(client);
+}
+
+void Node::finished(Pending* pending, std::uint32_t part, Error error) {
+  switch (pending->kind) {
+    case PendingKind::produce: {
+      auto* produce = static_cast<PendingProduce*>(pending);
+      if (error != Error::none) {
+        ProducedPart& out = produce->answer->parts[part];
+        out.error = error;
+      }
+      if (--produce->open == 0) answer_produce(produce);
+      return;
+    }
+    case PendingKind::marker:
+    case PendingKind::transaction: return transactions().finished(pending, part, error);
+    default: return groups().finished(pending, error);
+  }
+}
+
+// ---- verification of transactions (KIP-890 part 1; kafka AddPartitionsToTxnManager) ----------------------------------
+
+/// True when the request is held until the transaction's coordinator has confirmed its partitions.
+bool Node::verify(ProduceRequest* r) {
+  if (r->transactional_id == 0 || !cluster_.values().partition_verification) return false;
+  Verification* v = nullptr;
+  for (const ProducePart& part : r->parts) {
+    const Partition* partition = cluster_.partition(part.place);
+    if (partition == nullptr || !leads(*partition)) continue;
+    if (!partition->replica(index_)->lead->ledger.opens_transaction(*part.batch)) continue;
+    if (v == nullptr) v = arena().make<Verification>(arena());
+    v->places.push_back(part.place);
+    v->producer = part.batch->producer;
+    v->epoch = part.batch->epoch;
+  }
+  if (v == nullptr) return false;
+  v->transactional_id = r->transactional_id;
+  v->request = r;
+  ask_verification(v);
+  return true;
+}
+
+void Node::ask_verification(Verification* v) {
+  v->from = owner;
+  v->leader = index_;
+  const NodeIndex coordinator = view(cluster_.transactions_of(v->transactional_id).place).leader;
+  v->coordinator = coordinator;
+  if (coordinator == index_) {
+    transactions().verify(v);
+    verified(v);
+  } else if (coordinator == no_node || !world().alive(cluster_.process(coordinator))) {
+    v->error = Error::not_enough_replicas;  // what produce answers when the coordinator cannot be asked: retriable
+    verified(v);
+  } else {
+    v->token = next_token_++;
+    verifications_.push_back(v);
+    world().network().send(owner, cluster_.at(coordinator), 80, on_verify, reinterpret_cast<std::uint64_t>(v));
+  }
+}
+
+void Node::verified(std::uint32_t token) {
+  const auto at = std::find_if(verifications_.begin(), verifications_.end(), [&](auto* v) { return v->token == token; });
+  if (at == verifications_.end()) return;  // given up meanwhile
+  Verification* v = *at;
+  verifications_.erase(at);
+  verified(v);
+}
+
+/// Connections to a node broke: what it was asked is not answered.
+void Node::give_up_verifications(NodeIndex coordinator) {
+  for (std::size_t i = 0; i < verifications_.size();) {
+    Verification* v = verifications_[i];
+    if (v->coordinator != coordinator) {
+      ++i;
+      continue;
+    }
+    verifications_.erase(verifications_.begin() + static_cast<std::ptrdiff_t>(i));
+    v->error = Error::not_enough_replicas;
+    verified(v);
+  }
+}
+
+void Node::verified(Verification* v) {
+  Request* held = v->request;
+  const Error error = v->error;
+  if (held->kind == RequestKind::txn_offset_commit) {
+    destroy(arena(), v);
+    return groups().verified(static_cast<TxnOffsetCommitRequest*>(held), error);
+  }
+  auto* produce = static_cast<ProduceRequest*>(held);
+  destroy(arena(), v);
+  if (error == Error::none) return produce_now(produce);
+  auto* answer = new_answer<ProduceAnswer>(*produce);
+  for (const ProducePart& part : produce->parts) {
+    answer->parts.push_back({});
+    answer->parts.back().place = part.place;
+    answer->parts.back().error = error;
+  }
+  Component* client = produce->reply_to;
+  send_answer(*produce, answer);
+  drop(produce);
+  next_produce(client);
+}
+
+}  // namespace mqlab::sim::kafka

@@ -1,0 +1,298 @@
+#include "sim/brokers/kafka/transactions.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "sim/brokers/kafka/groups.h"
+#include "sim/world.h"
+
+namespace mqlab::sim::kafka {
+namespace {
+
+constexpr std::int16_t last_epoch_of_an_id = 32'766;  // then a new producer id (TransactionMetadata.isEpochExhausted)
+
+bool preparing(TransactionState s) {
+  return s == TransactionState::prepare_commit || s == TransactionState::prepare_abort;
+}
+
+/// What clients are told when the log could not be written (kafka TransactionStateManager.appendTransactionToLog).
+Error as_coordinator_error(Error error) {
+  switch (error) {
+    case Error::not_enough_replicas:
+    case Error::not_enough_replicas_after_append:
+    case Error::request_timed_out: return Error::coordinator_not_available;
+    case Error::not_leader_or_follower: return Error::not_coordinator;
+    default: return error;
+  }
+}
+
+}  // namespace
+
+/// nullptr when this node does not coordinate the transactional id.
+Transaction* TransactionCoordinator::find(std::uint32_t number) {
+  const Partition& partition = node_.cluster().transactions_of(number);
+  if (!node_.leads(partition)) return nullptr;
+  if (transactions_.size() <= number || transactions_[number] == nullptr) load(partition);
+  return transactions_[number];
+}
+
+void TransactionCoordinator::load(const Partition& partition) {
+  if (transactions_.size() <= partition.number) transactions_.resize(partition.number + 1, nullptr);
+  auto* t = node_.arena().make<Transaction>(node_.arena());
+  transactions_[partition.number] = t;
+  t->number = partition.number;
+  const Log& log = partition.replica(node_.index())->log;
+  if (log.empty()) return;
+  const auto* word = reinterpret_cast<const std::uint64_t*>(log.entries().back().batch->records[0].payload);
+  t->now.producer = static_cast<std::int64_t>(*word++);
+  t->now.epoch = static_cast<std::int16_t>(*word++);
+  t->now.last_epoch = static_cast<std::int16_t>(*word++);
+  t->now.state = static_cast<TransactionState>(*word++);
+  t->now.timeout.ns = static_cast<std::int64_t>(*word++);
+  t->now.start.ns = static_cast<std::int64_t>(*word++);
+  for (std::uint64_t left = *word++; left > 0; --left) t->now.places.push_back(static_cast<PlaceId>(*word++));
+  applied(*t);
+}
+
+void TransactionCoordinator::resign(std::uint32_t number) {
+  if (number < transactions_.size()) transactions_[number] = nullptr;
+}
+
+// ---- InitProducerId ------------------------------------------------------------------------------------------------
+
+void TransactionCoordinator::init(InitProducerIdRequest* r) {
+  if (r->transactional_id == 0) {
+    auto* answer = node_.new_answer<InitProducerIdAnswer>(*r);
+    answer->producer = node_.cluster().new_producer_id();
+    answer->epoch = 0;
+    node_.send_answer(*r, answer);
+    return node_.drop(r);
+  }
+  if (r->timeout.ns <= 0 || r->timeout > node_.cluster().values().transaction_max_timeout) {
+    return node_.reply(r, Error::invalid_transaction_timeout);
+  }
+  Transaction* t = find(r->transactional_id);
+  if (t == nullptr) return node_.reply(r, Error::not_coordinator);
+  if (t->moving || preparing(t->now.state)) return node_.reply(r, Error::concurrent_transactions);
+  if (r->producer >= 0 && r->producer != t->now.producer) return node_.reply(r, Error::producer_fenced);
+  // An ongoing transaction is aborted under a raised epoch, which fences its producer; the client asks again.
+  if (t->now.state == TransactionState::ongoing) return fence(*t, r, Error::concurrent_transactions);
+  t->next = t->now;
+  const Error error = raise(*t, *r);
+  if (error != Error::none) return node_.reply(r, error);
+  t->next.state = TransactionState::empty;
+  t->next.timeout = r->timeout;
+  t->next.places.clear();
+  write(*t, r);
+}
+
+/// The identity that InitProducerId gives out (TransactionMetadata.prepareIncrementProducerEpoch).
+Error TransactionCoordinator::raise(Transaction& t, const InitProducerIdRequest& r) {
+  TransactionData& next = t.next;
+  if (next.producer < 0 || next.epoch >= last_epoch_of_an_id) {
+    next.producer = node_.cluster().new_producer_id();
+    next.epoch = 0;
+    next.last_epoch = -1;
+  } else if (r.producer < 0) {
+    ++next.epoch;
+    next.last_epoch = -1;
+  } else if (r.epoch == next.epoch) {
+    next.last_epoch = next.epoch++;
+  } else if (r.epoch != next.last_epoch) {  // else: its first request was carried out, its answer lost
+    return Error::producer_fenced;
+  }
+  return Error::none;
+}
+
+/// Aborts what is ongoing under a raised epoch.
+void TransactionCoordinator::fence(Transaction& t, Request* request, Error answer) {
+  t.next = t.now;
+  if (t.next.epoch < 32'767) ++t.next.epoch;
+  t.next.last_epoch = -1;
+  t.next.state = TransactionState::prepare_abort;
+  write(t, request, answer);
+}
+
+// ---- partitions and groups come in -----------------------------------------------------------------------------------
+
+Error TransactionCoordinator::check(const Transaction& t, std::int64_t producer, std::int16_t epoch) const {
+  if (t.now.producer < 0 || t.now.producer != producer) return Error::invalid_producer_id_mapping;
+  if (t.now.epoch != epoch) return Error::producer_fenced;
+  return Error::none;
+}
+
+void TransactionCoordinator::add(AddPartitionsToTxnRequest* r) {
+  add_places(r, r->transactional_id, r->producer, r->epoch, r->places);
+}
+
+void TransactionCoordinator::add(AddOffsetsToTxnRequest* r) {
+  Vec<PlaceId> places(node_.arena());
+  places.push_back(node_.cluster().offsets_of(r->group).place);
+  add_places(r, r->transactional_id, r->producer, r->epoch, places);
+}
+
+void TransactionCoordinator::add_places(Request* r, std::uint32_t number, std::int64_t producer, std::int16_t epoch,
+                                        const Vec<PlaceId>& places) {
+  Transaction* t = find(number);
+  if (t == nullptr) return node_.reply(r, Error::not_coordinator);
+  const Error error = check(*t, producer, epoch);
+  if (error != Error::none) return node_.reply(r, error);
+  if (t->moving || preparing(t->now.state)) return node_.reply(r, Error::concurrent_transactions);
+  const bool ongoing = t->now.state == TransactionState::ongoing;
+  t->next = t->now;
+  if (!ongoing) {
+    t->next.places.clear();
+    t->next.start = node_.world().now();  // the timeout counts from here, not from the client's begin
+  }
+  t->next.state = TransactionState::ongoing;
+  const std::size_t before = t->next.places.size();
+  for (const PlaceId place : places) {
+    const auto end = t->next.places.end();
+    if (std::find(t->next.places.begin(), end, place) == end) t->next.places.push_back(place);
+  }
+  if (ongoing && t->next.places.size() == before) return node_.reply(r, Error::none);
+  write(*t, r);
+}
+
+void TransactionCoordinator::verify(Verification* v) {
+  const Transaction* t = find(v->transactional_id);
+  if (t == nullptr || preparing(t->now.state)) {
+    v->error = Error::not_enough_replicas;  // the leader has its producer try again
+  } else {
+    v->error = check(*t, v->producer, v->epoch);
+    if (v->error == Error::producer_fenced) v->error = Error::invalid_producer_epoch;
+    for (const PlaceId place : v->places) {
+      const bool in = std::find(t->now.places.begin(), t->now.places.end(), place) != t->now.places.end();
+      if (v->error == Error::none && !in) v->error = Error::invalid_txn_state;
+    }
+  }
+  if (v->leader == node_.index()) return;
+  node_.world().network().send(node_.owner, node_.cluster().at(v->leader), 80, on_verified, 0, v->token);
+}
+
+// ---- EndTxn ----------------------------------------------------------------------------------------------------------
+
+/// The request names no transaction, only the producer and its epoch. One that was delayed until its producer has
+/// begun the next transaction ends that one (the protocol's known flaw; KIP-890 raises the epoch each time).
+void TransactionCoordinator::end(EndTxnRequest* r) {
+  Transaction* t = find(r->transactional_id);
+  if (t == nullptr) return node_.reply(r, Error::not_coordinator);
+  const Error error = check(*t, r->producer, r->epoch);
+  if (error != Error::none) return node_.reply(r, error);
+  if (t->moving) return node_.reply(r, Error::concurrent_transactions);
+  switch (t->now.state) {
+    case TransactionState::ongoing: break;
+    case TransactionState::complete_commit: return node_.reply(r, r->commit ? Error::none : Error::invalid_txn_state);
+    case TransactionState::complete_abort: return node_.reply(r, r->commit ? Error::invalid_txn_state : Error::none);
+    case TransactionState::prepare_commit:
+      return node_.reply(r, r->commit ? Error::concurrent_transactions : Error::invalid_txn_state);
+    case TransactionState::prepare_abort:
+      return node_.reply(r, r->commit ? Error::invalid_txn_state : Error::concurrent_transactions);
+    case TransactionState::empty: return node_.reply(r, Error::invalid_txn_state);
+  }
+  t->next = t->now;
+  t->next.state = r->commit ? TransactionState::prepare_commit : TransactionState::prepare_abort;
+  write(*t, r);
+}
+
+// ---- the log ---------------------------------------------------------------------------------------------------------
+
+Batch* TransactionCoordinator::image(const TransactionData& d) const {
+  Arena& arena = node_.arena();
+  auto* batch = arena.make<Batch>();
+  batch->count = batch->capacity = 1;
+  batch->payloads = true;
+  batch->records = static_cast<Record*>(arena.allocate(sizeof(Record)));
+  Record& record = batch->records[0] = Record{};
+  record.payload_size = static_cast<std::uint32_t>((7 + d.places.size()) * sizeof(std::uint64_t));
+  auto* word = static_cast<std::uint64_t*>(arena.allocate(record.payload_size));
+  record.payload = reinterpret_cast<const std::byte*>(word);
+  *word++ = static_cast<std::uint64_t>(d.producer);
+  *word++ = static_cast<std::uint64_t>(d.epoch);
+  *word++ = static_cast<std::uint64_t>(d.last_epoch);
+  *word++ = static_cast<std::uint64_t>(d.state);
+  *word++ = static_cast<std::uint64_t>(d.timeout.ns);
+  *word++ = static_cast<std::uint64_t>(d.start.ns);
+  *word++ = d.places.size();
+  for (const PlaceId place : d.places) *word++ = place;
+  batch->bytes = batch_overhead_bytes + record.payload_size;
+  return batch;
+}
+
+/// Writes t.next; it holds once it is replicated. `answer` is what `request` is then told.
+void TransactionCoordinator::write(Transaction& t, Request* request, Error answer) {
+  t.moving = true;
+  auto* pending = node_.arena().make<PendingTransaction>();
+  pending->kind = PendingKind::transaction;
+  pending->number = t.number;
+  pending->request = request;
+  pending->answer = answer;
+  pending->deadline = node_.world().now() + Duration::seconds(30);
+  const Error error = node_.append(node_.cluster().transactions_of(t.number), image(t.next), pending);
+  if (error != Error::none) written(pending, error);
+}
+
+void TransactionCoordinator::finished(Pending* pending, std::uint32_t part, Error error) {
+  if (pending->kind == PendingKind::marker) return marker_written(static_cast<PendingMarkers*>(pending), part, error);
+  written(static_cast<PendingTransaction*>(pending), error);
+}
+
+void TransactionCoordinator::written(PendingTransaction* pending, Error error) {
+  Transaction* t = pending->number < transactions_.size() ? transactions_[pending->number] : nullptr;
+  Request* r = pending->request;
+  const Error answer = error == Error::none ? pending->answer : as_coordinator_error(error);
+  node_.arena().recycle(pending);
+  if (t != nullptr) {
+    t->moving = false;
+    if (error == Error::none) {
+      std::swap(t->now, t->next);
+    } else if (preparing(t->now.state)) {
+      retry_later(*t);  // the end of a transaction could not be noted
+    }
+  }
+  if (r != nullptr && r->kind == RequestKind::init_producer_id && answer == Error::none && t != nullptr) {
+    auto* init = node_.new_answer<InitProducerIdAnswer>(*r);
+    init->producer = t->now.producer;
+    init->epoch = t->now.epoch;
+    node_.send_answer(*r, init);
+    node_.drop(r);
+  } else if (r != nullptr) {
+    node_.reply(r, answer);
+  }
+  if (t != nullptr && error == Error::none) applied(*t);
+}
+
+/// What follows from the state that now holds.
+void TransactionCoordinator::applied(Transaction& t) {
+  if (t.now.state == TransactionState::ongoing) watch(t);
+  if (preparing(t.now.state)) begin_markers(t);
+}
+
+// ---- timeouts --------------------------------------------------------------------------------------------------------
+
+/// Timed-out transactions are looked for every 10 s. The first look that can find this one is scheduled, and only it.
+void TransactionCoordinator::watch(Transaction& t) {
+  if (t.watched) return;
+  t.watched = true;
+  const Duration scan = node_.cluster().values().transaction_scan;
+  const Instant due = std::max(t.now.start + t.now.timeout, node_.world().now());
+  const std::int64_t looks = (due - node_.booted()).ns / scan.ns + 1;
+  node_.world().schedule(node_.booted() + scan * looks, node_, on_transaction_timer, 0, t.number, look);
+}
+
+void TransactionCoordinator::look_at(Transaction& t) {
+  t.watched = false;
+  if (t.now.state != TransactionState::ongoing) return;
+  if (t.moving || node_.world().now() - t.now.start <= t.now.timeout) return watch(t);
+  fence(t, nullptr, Error::none);
+}
+
+void TransactionCoordinator::timer(const SimEvent& event) {
+  Transaction* t = event.x < transactions_.size() ? transactions_[event.x] : nullptr;
+  if (t == nullptr) return;
+  if (event.y == look) return look_at(*t);
+  if (preparing(t->now.state) && !t->moving) send_markers(*t);
+}
+
+}  // namespace mqlab::sim::kafka
