@@ -10,6 +10,7 @@
 #include "core/base/ids.h"
 #include "core/base/time.h"
 #include "core/seam/message.h"
+#include "sim/brokers/nats/settings.h"
 
 namespace mqlab::sim::nats {
 
@@ -60,11 +61,14 @@ struct Op {
   std::uint16_t code = code::none;  ///< answer
   std::uint32_t target = 0;         ///< publish: stream; else: consumer
   std::uint32_t slot = 0;           ///< the client's: which publish, or which input port
-  std::uint32_t generation = 0;     ///< the client's: which use of the slot; of an ordered consumer: its serial
+  std::uint32_t generation = 0;     ///< the client's: which use of the slot
   std::uint32_t batch = 0;          ///< pull
   OpId op = 0;                      ///< the client's: ack with confirm
   std::int64_t sequence = -1;       ///< ack …: of the message; create: start, −1 = by policy; publish's answer
-  Duration delay = {};              ///< nack: before redelivery; pull: lifetime
+  Duration delay = {};              ///< nack: before redelivery; pull: how long to wait
+  Duration lifetime = {};           ///< pull: of one request; a longer wait is made of several
+  std::uint32_t serial = 0;         ///< ordered: which creation of the consumer
+  DeliverPolicy deliver = DeliverPolicy::all;  ///< create
   Record record;                    ///< publish
   Bytes payload = {};               ///< publish; in the arena for good
 };
@@ -132,6 +136,11 @@ enum ClientEvent : std::uint16_t {
 inline constexpr std::uint32_t publish_overhead_bytes = 120;
 inline constexpr std::uint32_t deliver_overhead_bytes = 130;
 inline constexpr std::uint32_t small_op_bytes = 90;
+
+/// A fetch sends its pull requests one after the other: when the one that is open at `now` ends.
+constexpr Instant end_of_request(Instant first, Duration lifetime, Instant now) {
+  return first + lifetime * ((now - first).ns / lifetime.ns + 1);
+}
 
 /// A receipt names the message, the delivery and the input it came by: sequence in the low 40 bits, delivery − 1 in
 /// the next 16, port in the top 8.

@@ -30,6 +30,7 @@ enum class DeliverPolicy : std::uint8_t { all, last, new_only };
 struct StreamValues {
   PlaceId place = no_place;
   std::uint32_t replicas = 1;
+  bool in_memory = false;                              ///< a server's copy ends with it
   std::int64_t max_msgs = -1;                          ///< −1 = no limit, here and below
   std::int64_t max_bytes = -1;
   std::int64_t max_msg_size = -1;
@@ -43,6 +44,7 @@ struct StreamValues {
 struct ConsumerValues {
   std::string name;
   std::uint32_t stream = 0;                            ///< into the plan's streams
+  std::uint32_t stage = 0;                             ///< whose it is, for the audit: docs/history.md
   AckPolicy ack = AckPolicy::explicit_ack;
   DeliverPolicy deliver = DeliverPolicy::all;
   Duration ack_wait = Duration::seconds(30);
@@ -102,6 +104,7 @@ struct Values {
   ServerValues server;
   std::vector<StreamValues> streams;
   std::vector<ConsumerValues> consumers;
+  ConsumerValues ordered;              ///< what an ordered consumer has on the server: no acks, in memory
   std::vector<ClientValues> clients;   ///< by process
   ProcessId first_node = 0;            ///< node i is process first_node + i
   /// The stream of a place; no_stream for other brokers' places.

@@ -1,0 +1,284 @@
+#include "sim/brokers/nats/cluster.h"
+
+#include <algorithm>
+
+#include "sim/clients/nats/client.h"
+#include "sim/world.h"
+
+namespace mqlab::sim::nats {
+
+NatsCluster::NatsCluster(World& world, const Values& values)
+    : world_(world), values_(values), nodes_(world.arena()), streams_(world.arena()), consumers_(world.arena()),
+      connections_(world.arena()) {
+  Arena& a = arena();
+  nodes_.reserve(values.server.nodes);
+  for (std::uint32_t i = 0; i < values.server.nodes; ++i) {
+    nodes_.push_back(a.make<Node>(*this));
+    world.add(*nodes_.back(), static_cast<ProcessId>(values.first_node + i));
+  }
+  streams_.reserve(values.streams.size());
+  for (std::uint32_t i = 0; i < values.streams.size(); ++i) streams_.push_back(a.make<Stream>(*this, i));
+  consumers_.reserve(values.consumers.size() + 4);
+  for (std::uint32_t i = 0; i < values.consumers.size(); ++i) {
+    Stream& on = stream(values.consumers[i].stream);
+    consumers_.push_back(a.make<Consumer>(*this, on, values.consumers[i], i, true));
+    on.add(*consumers_.back());
+  }
+}
+
+Arena& NatsCluster::arena() { return world_.arena(); }
+
+bool NatsCluster::serves(ProcessId process) const {
+  return world_.running(process) && nodes_[process - values_.first_node]->ready();
+}
+
+Client* NatsCluster::connect(Process& process) { return arena().make<NatsClient>(*this, process); }
+
+Connection* NatsCluster::add_connection(NatsClient& client, ProcessId process) {
+  // A process has one connection at a time; the object of an earlier incarnation stays for what is still under way.
+  connections_.push_back(arena().make<Connection>());
+  connections_.back()->client = &client;
+  connections_.back()->process = process;
+  return connections_.back();
+}
+
+std::uint32_t NatsCluster::add_ordered(std::uint32_t on) {
+  const auto index = static_cast<std::uint32_t>(consumers_.size());
+  consumers_.push_back(arena().make<Consumer>(*this, stream(on), values_.ordered, index, false));
+  stream(on).add(*consumers_.back());
+  return index;
+}
+
+ProcessId NatsCluster::leader(PlaceId place) const {
+  const ProcessId leader = streams_[values_.stream_of[place]]->replicas().leader();
+  return leader != no_process && world_.alive(leader) ? leader : no_process;
+}
+
+void NatsCluster::audit() {
+  for (const Stream* s : streams_) s->audit(world_.setup().topology.auditor);
+}
+
+// ---- operations ------------------------------------------------------------------------------------------------
+
+std::uint32_t NatsCluster::stream_of(const Op& op) const {
+  return op.kind == OpKind::publish ? op.target : consumers_[op.target]->stream().index();
+}
+
+void NatsCluster::arrived(ProcessId here, Packet* packet) {
+  if (packet->connection->served != packet->epoch) return discard(packet);
+  Packet* answers = nullptr;
+  Packet* onward = nullptr;
+  ProcessId onward_to = no_process;
+  const auto send_onward = [&] {
+    if (onward == nullptr) return;
+    if (onward_to == here) {
+      process(here, onward);
+    } else {
+      world_.network().send(here, node(onward_to), onward->bytes, NodeEvent::routed, reinterpret_cast<std::uint64_t>(onward));
+    }
+    onward = nullptr;
+  };
+  for (Op* op = packet->first; op != nullptr;) {
+    Op* const next = op->next;
+    const ProcessId to = streams_[stream_of(*op)]->replicas().route_from(here);
+    if (to == no_process) {
+      nobody(op, *packet, answers);
+    } else {
+      if (to != onward_to) send_onward();
+      if (onward == nullptr) {
+        onward = arena().make<Packet>();
+        onward->connection = packet->connection;
+        onward->epoch = packet->epoch;
+        onward_to = to;
+      }
+      onward->push(op);
+      onward->bytes += op->kind == OpKind::publish ? op->record.size + publish_overhead_bytes : small_op_bytes;
+    }
+    op = next;
+  }
+  send_onward();
+  arena().recycle(packet);
+  if (answers != nullptr) reply(here, answers);
+}
+
+/// Nobody listens on the subject: publishes and confirmed acks hear so at once; plain acks vanish; a pull is asked
+/// for again, which is not played out: it is told when somebody leads the stream.
+void NatsCluster::nobody(Op* op, const Packet& packet, Packet*& answers) {
+  switch (op->kind) {
+    case OpKind::pull:
+    case OpKind::create:
+      streams_[stream_of(*op)]->call_back(packet.connection, packet.epoch, *op);
+      arena().recycle(op);
+      return;
+    case OpKind::publish:
+      op->code = code::no_responders;
+      return add_answer(answers, op, packet.connection, packet.epoch);
+    default:
+      op->code = code::no_responders;
+      if (op->confirm) return add_answer(answers, op, packet.connection, packet.epoch);
+      arena().recycle(op);
+  }
+}
+
+void NatsCluster::process(ProcessId here, Packet* packet) {
+  Packet* answers = nullptr;
+  for (Op* op = packet->first; op != nullptr;) {
+    Op* const next = op->next;
+    if (streams_[stream_of(*op)]->replicas().leads(here)) {
+      carry_out(op, *packet, answers);
+    } else {
+      arena().recycle(op);  // a deposed leader takes it, and nothing comes of it
+    }
+    op = next;
+  }
+  for (Stream* s : streams_) s->packet_done();
+  arena().recycle(packet);
+  if (answers != nullptr) reply(here, answers);
+}
+
+void NatsCluster::carry_out(Op* op, const Packet& packet, Packet*& answers) {
+  switch (op->kind) {
+    case OpKind::publish:
+      if (streams_[op->target]->publish(op, packet)) add_answer(answers, op, packet.connection, packet.epoch);
+      break;
+    case OpKind::pull: consumers_[op->target]->pull(op, packet); break;
+    case OpKind::create:
+      if (consumers_[op->target]->create(op)) add_answer(answers, op, packet.connection, packet.epoch);
+      break;
+    default:
+      if (consumers_[op->target]->answer(op)) add_answer(answers, op, packet.connection, packet.epoch);
+      break;
+  }
+}
+
+void NatsCluster::add_answer(Packet*& answers, Op* op, Connection* connection, std::uint32_t epoch) {
+  if (op->answer_lost) {
+    arena().recycle(op);
+    return;
+  }
+  if (answers == nullptr) {
+    answers = arena().make<Packet>();
+    answers->kind = PacketKind::answers;
+    answers->connection = connection;
+    answers->epoch = epoch;
+  }
+  answers->push(op);
+  answers->bytes += small_op_bytes;
+}
+
+void NatsCluster::reply(ProcessId from, Packet* packet, Duration extra) {
+  const Connection& c = *packet->connection;
+  const auto a = reinterpret_cast<std::uint64_t>(packet);
+  if (packet->epoch != c.epoch) return discard(packet);
+  if (from == c.node) {
+    world_.network().send(from, *c.client, packet->bytes, ClientEvent::packet, a, 0, 0, extra);
+  } else if (from != no_process) {
+    world_.network().send(from, node(c.node), packet->bytes, NodeEvent::relay, a, 0, 0, extra);
+  }
+}
+
+void NatsCluster::refuse(ProcessId from, Connection* connection, std::uint32_t epoch, std::uint32_t port,
+                         std::uint32_t generation, std::uint32_t serial, std::uint16_t status, bool lost) {
+  auto* no = arena().make<Delivery>(arena());
+  no->connection = connection;
+  no->epoch = epoch;
+  no->port = port;
+  no->generation = generation;
+  no->serial = serial;
+  no->status = status;
+  no->complete = true;
+  no->lost = lost;
+  no->bytes = small_op_bytes;
+  reply(from, no);
+}
+
+void NatsCluster::hand_on(ProcessId here, Packet* packet) {
+  const Connection& c = *packet->connection;
+  if (packet->epoch != c.epoch || c.served != packet->epoch) return discard(packet);
+  world_.network().send(here, *c.client, packet->bytes, ClientEvent::packet, reinterpret_cast<std::uint64_t>(packet));
+}
+
+void NatsCluster::discard(Packet* packet) {
+  for (Op* op = packet->first; op != nullptr;) {
+    Op* const next = op->next;
+    arena().recycle(op);
+    op = next;
+  }
+  if (packet->kind != PacketKind::delivery) return arena().recycle(packet);
+  auto* delivery = static_cast<Delivery*>(packet);
+  delivery->~Delivery();
+  arena().recycle(delivery);
+}
+
+// ---- what happens to processes ---------------------------------------------------------------------------------
+
+/// The client's subscriptions are gone, and with them its pull requests.
+void NatsCluster::client_gone(Connection* connection, std::uint32_t epoch) {
+  if (connection->served == epoch) connection->served = 0;
+  for (Consumer* consumer : consumers_) consumer->client_gone(connection, epoch);
+}
+
+void NatsCluster::servers_clients_gone(ProcessId node) {
+  for (Connection* c : connections_) {
+    if (c->node == node && c->served != 0) client_gone(c, c->served);
+  }
+}
+
+void NatsCluster::life_changed(ProcessId process, LifeChange change) {
+  const bool dead = change == LifeChange::killed || change == LifeChange::power_lost;
+  const bool server = process >= values_.first_node && process < values_.first_node + values_.server.nodes;
+  if (server && dead) servers_clients_gone(process);
+  if (!server && (change == LifeChange::killed || change == LifeChange::restarted)) {
+    // The kernel closes a dead client's connection; after a power loss that takes until the host is back.
+    for (Connection* c : connections_) {
+      if (c->process != process || c->served == 0 || !world_.alive(c->node)) continue;
+      const bool earlier_life = change == LifeChange::killed || c != connections_.back();
+      if (!earlier_life) continue;
+      world_.after(world_.network().delay(process, c->node), node(c->node), NodeEvent::closed,
+                   reinterpret_cast<std::uint64_t>(c), c->served);
+    }
+  }
+  for (Stream* s : streams_) s->replicas().life_changed(process, change);
+}
+
+void NatsCluster::booted(ProcessId node) {
+  for (Stream* s : streams_) s->replicas().booted(node);
+}
+
+// ---- one server ------------------------------------------------------------------------------------------------
+
+void Node::on(const SimEvent& event) {
+  switch (event.kind) {
+    case NodeEvent::inbound: cluster_.arrived(owner, reinterpret_cast<Packet*>(event.a)); return;
+    case NodeEvent::routed: cluster_.process(owner, reinterpret_cast<Packet*>(event.a)); return;
+    case NodeEvent::relay: cluster_.hand_on(owner, reinterpret_cast<Packet*>(event.a)); return;
+    case NodeEvent::commit: {
+      Stream& stream = cluster_.stream(event.x);
+      const auto length = static_cast<std::int64_t>(event.a);
+      if (stream.replicas().leads(owner) && stream.replicas().may_commit(length, event.y)) stream.commit_to(length);
+      return;
+    }
+    case NodeEvent::ack_timer: cluster_.consumer(event.x).timer(event.y); return;
+    case NodeEvent::closed: cluster_.client_gone(reinterpret_cast<Connection*>(event.a), event.x); return;
+    case NodeEvent::booted:
+      ready_ = true;
+      cluster_.booted(owner);
+      return;
+    case NodeEvent::elect: cluster_.stream(event.x).replicas().elect(event.y); return;
+    case NodeEvent::step_down: cluster_.stream(event.x).replicas().step_down(event.y); return;
+    case NodeEvent::caught_up:
+      cluster_.stream(event.x).replicas().caught_up(static_cast<ProcessId>(event.a), event.y);
+      return;
+    default: MQLAB_CHECK(false && "unknown event at a NATS server");
+  }
+}
+
+void Node::life_changed(ProcessId process, LifeChange change) {
+  if (process == owner) {
+    if (change == LifeChange::killed || change == LifeChange::power_lost) ready_ = false;
+    if (change == LifeChange::restarted) cluster_.world().after(cluster_.values().server.boot, *this, NodeEvent::booted);
+  }
+  if (owner == cluster_.values().first_node) cluster_.life_changed(process, change);
+}
+
+}  // namespace mqlab::sim::nats

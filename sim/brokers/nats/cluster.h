@@ -1,0 +1,82 @@
+// A simulated NATS system: its servers, streams and consumers, and how operations get from a client to the server
+// that leads a stream and back.
+#pragma once
+#include <cstdint>
+
+#include "sim/brokers/nats/consumer.h"
+#include "sim/brokers/nats/protocol.h"
+#include "sim/brokers/nats/settings.h"
+#include "sim/brokers/nats/stream.h"
+#include "sim/cluster.h"
+#include "sim/component.h"
+
+namespace mqlab::sim::nats {
+
+/// One server: takes events and hands them to the cluster.
+class Node final : public Component {
+ public:
+  explicit Node(NatsCluster& cluster) : cluster_(cluster) {}
+  void on(const SimEvent& event) override;
+  void life_changed(ProcessId process, LifeChange change) override;
+  bool ready() const { return ready_; }
+
+ private:
+  NatsCluster& cluster_;
+  bool ready_ = true;
+};
+
+class NatsCluster final : public Cluster {
+ public:
+  /// `values` must outlive it.
+  NatsCluster(World& world, const Values& values);
+
+  Client* connect(Process& process) override;
+  ProcessId leader(PlaceId place) const override;
+  void audit() override;
+
+  World& world() { return world_; }
+  Arena& arena();
+  const Values& values() const { return values_; }
+  Node& node(ProcessId process) { return *nodes_[process - values_.first_node]; }
+  /// Up and serving.
+  bool serves(ProcessId process) const;
+  Stream& stream(std::uint32_t index) { return *streams_[index]; }
+  Consumer& consumer(std::uint32_t index) { return *consumers_[index]; }
+
+  // ---- for clients ----
+  /// The server side of an ordered consumer; its number goes into operations.
+  std::uint32_t add_ordered(std::uint32_t stream);
+  Connection* add_connection(NatsClient& client, ProcessId process);
+
+  // ---- for the servers ----
+  /// From a client: each operation goes to the server that leads its stream.
+  void arrived(ProcessId node, Packet* packet);
+  /// At that server.
+  void process(ProcessId node, Packet* packet);
+  void reply(ProcessId from, Packet* packet, Duration extra = {});
+  /// A word about a pull request instead of messages.
+  void refuse(ProcessId from, Connection* connection, std::uint32_t epoch, std::uint32_t port, std::uint32_t generation,
+              std::uint32_t serial, std::uint16_t status, bool lost = false);
+  /// On its way to the client, at the server that has the connection.
+  void hand_on(ProcessId node, Packet* packet);
+  void add_answer(Packet*& answers, Op* op, Connection* connection, std::uint32_t epoch);
+  void client_gone(Connection* connection, std::uint32_t epoch);
+  void life_changed(ProcessId process, LifeChange change);
+  void booted(ProcessId node);
+
+ private:
+  std::uint32_t stream_of(const Op& op) const;
+  void carry_out(Op* op, const Packet& packet, Packet*& answers);
+  void nobody(Op* op, const Packet& packet, Packet*& answers);
+  void discard(Packet* packet);
+  void servers_clients_gone(ProcessId node);
+
+  World& world_;
+  const Values& values_;
+  Vec<Node*> nodes_;
+  Vec<Stream*> streams_;
+  Vec<Consumer*> consumers_;
+  Vec<Connection*> connections_;
+};
+
+}  // namespace mqlab::sim::nats

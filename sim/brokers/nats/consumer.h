@@ -1,0 +1,143 @@
+// A pull consumer: who has been given what, what is to be given again, who waits for messages.
+//
+// One class for durable consumers and for the ephemeral one of an ordered consumer, which has no acknowledgements and
+// lives as long as its server. Behaviour by nats-server: server/consumer.go; functions are named at each rule.
+#pragma once
+#include <cstdint>
+
+#include "core/base/arena.h"
+#include "core/base/ring.h"
+#include "sim/brokers/nats/protocol.h"
+#include "sim/brokers/nats/settings.h"
+
+namespace mqlab::sim::nats {
+
+class NatsCluster;
+class Stream;
+
+class Consumer {
+ public:
+  /// `index` names it in operations; `durable` is false for an ordered consumer's.
+  Consumer(NatsCluster& cluster, Stream& stream, const ConsumerValues& values, std::uint32_t index, bool durable);
+
+  std::uint32_t index() const { return index_; }
+  Stream& stream() { return stream_; }
+
+  /// At the leader. Each takes the operation over.
+  void pull(Op* op, const Packet& packet);
+  /// Ordered: created anew. True when `op` holds the answer.
+  bool create(Op* op);
+  /// ack, nack, progress, terminate. True when `op` is a reply to be sent.
+  bool answer(Op* op);
+  /// As many messages as there are and as are asked for.
+  void deliver();
+  void timer(std::uint32_t generation);
+  void client_gone(const Connection* connection, std::uint32_t epoch);
+
+  void server_died(bool power_lost);   ///< R1: the only server it was on
+  void recovered();                    ///< … which is back, with what had been written of it
+  void led_anew();                     ///< replicated: another server leads now
+  void quorum_back();
+  void audit(ProcessId auditor) const;
+
+  /// All messages up to it are acknowledged.
+  std::int64_t ack_floor() const { return window_base_ - 1; }
+  std::uint32_t pending() const { return pending_; }
+
+ private:
+  /// A message that was delivered, by sequence within the window.
+  struct Pending {
+    Instant since = {};          ///< its time to be acknowledged runs from here
+    std::uint32_t attempts = 0;
+    bool open = false;           ///< not acknowledged
+    bool queued = false;         ///< to be delivered again
+  };
+  struct Request {
+    Connection* connection;
+    std::uint32_t epoch;
+    std::uint32_t port;
+    std::uint32_t generation;
+    std::uint32_t left;
+    bool no_wait;
+    bool answer_lost;
+    bool served;                 ///< got at least one message
+    Instant received;
+    Duration lifetime;
+    Instant expires;
+    Delivery* delivery;          ///< being filled
+  };
+  /// What a kill of its server leaves of it.
+  struct Stored {
+    explicit Stored(Arena& arena) : window(arena) {}
+    std::int64_t next = 1;
+    std::uint32_t sequence = 1;
+    std::int64_t base = 1;
+    Ring<Pending> window;
+  };
+  struct Floor {
+    Instant at;
+    std::int64_t floor;
+  };
+
+  bool acks() const { return values_.ack != AckPolicy::none; }
+  Pending* at(std::int64_t sequence);
+  bool next_message(std::int64_t& sequence, bool& stalled);
+  bool next_again(std::int64_t& sequence);
+  void hand_out(std::int64_t sequence);
+  void end_requests(bool stalled);
+  template <class Keep>
+  void keep_requests(Keep keep) {
+    for (std::uint32_t n = requests_.size(); n > 0; --n) {
+      const Request r = requests_.front();
+      requests_.pop_front();
+      if (keep(r)) requests_.push_back(r);
+    }
+  }
+  void client_done(std::uint32_t port, const Connection* connection);
+  void send(Request& request, bool complete);
+  std::uint32_t track(std::int64_t sequence);
+  void open_window(std::int64_t sequence);
+  void close(std::int64_t sequence);
+  void trim();
+  void queue_again(std::int64_t sequence);
+  void unqueue(std::int64_t sequence);
+  bool exhausted(const Pending& p) const;
+  void arm(Instant due);
+  void check_pending();
+  void apply(const Op& op);
+  void ack(std::int64_t sequence);
+  void nack(std::int64_t sequence, Duration delay);
+  void start_over();
+  void reconcile();
+  void drop_limbo(bool apply_them);
+  // On disk (consumer_store.cc)
+  void before_update();
+  void after_update();
+  void write_state();
+  void restore_state();
+
+  NatsCluster& cluster_;
+  Stream& stream_;
+  const ConsumerValues& values_;
+  std::uint32_t index_;
+  bool durable_;
+  bool exists_;
+  std::uint32_t serial_ = 0;           ///< ordered: of its creation
+  std::int64_t next_ = 1;              ///< stream sequence
+  std::uint32_t sequence_ = 1;         ///< consumer sequence of the next delivery
+  std::int64_t window_base_ = 1;       ///< sequence of the window's first entry
+  Ring<Pending> window_;
+  std::uint32_t pending_ = 0;
+  Ring<std::int64_t> again_;
+  Ring<Request> requests_;
+  Instant timer_at_ = Instant::never();
+  std::uint32_t timer_generation_ = 0;
+  Vec<Op*> limbo_;                     ///< replicated, no quorum: not yet agreed on
+
+  Stored stored_;
+  Instant written_at_ = {-1'000'000'000};  ///< when the state is, or was last, written
+  bool unwritten_ = false;             ///< that write is still to come
+  Ring<Floor> floors_;                 ///< as the disk may have them after a power loss, oldest first
+};
+
+}  // namespace mqlab::sim::nats

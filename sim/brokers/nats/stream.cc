@@ -1,0 +1,218 @@
+#include "sim/brokers/nats/stream.h"
+
+#include <algorithm>
+
+#include "sim/brokers/nats/cluster.h"
+#include "sim/brokers/nats/consumer.h"
+#include "sim/world.h"
+
+namespace mqlab::sim::nats {
+
+Stream::Stream(NatsCluster& cluster, std::uint32_t index)
+    : cluster_(cluster), values_(cluster.values().streams[index]), index_(index), log_(cluster.arena()),
+      replicas_(cluster, *this), by_id_(cluster.arena()), waiting_(cluster.arena()), consumers_(cluster.arena()), callers_(cluster.arena()) {}
+
+// ---- publishing ------------------------------------------------------------------------------------------------
+
+/// The message ids of the window are in memory: an id whose message was removed by a limit still counts, until the
+/// server restarts and builds the map from what is stored. [nats-server: stream.go checkMsgId, rebuildDedupe]
+std::int64_t Stream::first_with(MessageId id) const {
+  if (id >= by_id_.size() || values_.duplicate_window.ns == 0) return 0;
+  const std::int64_t sequence = by_id_[id];
+  if (sequence == 0 || sequence > log_.last() || sequence < replicas_.forgotten()) return 0;
+  const Record& record = log_[sequence];
+  const bool recent = cluster_.world().wall() - record.stored < values_.duplicate_window;
+  return record.id == id && recent ? sequence : 0;
+}
+
+/// [nats-server: stream.go processJetStreamMsg, memstore/filestore ErrMaxMsgs, ErrMaxBytes]
+bool Stream::full(const Record& record) const {
+  if (!values_.discard_new) return false;
+  const std::int64_t count = log_.last() - first_ + 1;
+  return (values_.max_msgs > 0 && count >= values_.max_msgs) ||
+         (values_.max_bytes > 0 && bytes_ + stored_bytes(record) > values_.max_bytes);
+}
+
+bool Stream::publish(Op* op, const Packet& packet) {
+  Record record = op->record;
+  record.stored = cluster_.world().wall();
+  if (op->message_id) {
+    if (const std::int64_t sequence = first_with(record.id)) {
+      // Replicated: an id that is proposed but not yet stored is a conflict, not a duplicate.
+      // [nats-server: stream.go processClusteredInboundMsg]
+      op->code = sequence > last_ && !replicas_.alone() ? code::in_process : code::none;
+      op->duplicate = op->code == code::none;
+      op->sequence = sequence;
+      return true;
+    }
+  }
+  if (values_.max_msg_size >= 0 && record.size > values_.max_msg_size) op->code = code::exceeds_maximum;
+  expire();
+  if (full(record)) op->code = code::store_failed;
+  if (op->code != code::none) return true;
+
+  log_.push(record, op->payload);
+  const std::int64_t sequence = log_.last();
+  if (op->message_id && values_.duplicate_window.ns > 0) {
+    if (record.id >= by_id_.size()) by_id_.resize(std::max<std::size_t>(64, record.id * std::size_t{2}), 0);
+    by_id_[record.id] = static_cast<std::uint32_t>(sequence);
+  }
+  op->sequence = sequence;
+  if (replicas_.alone() && !cluster_.values().server.sync_always) {
+    replicas_.appended(sequence);
+    last_ = sequence;
+    bytes_ += stored_bytes(record);
+    keep_limits();
+    return true;
+  }
+  waiting_.push_back({sequence, op, packet.connection, packet.epoch});
+  if (replicas_.alone()) {
+    await_commit(replicas_.appended(sequence));  // one fsync each
+  } else {
+    unproposed_ = sequence;
+  }
+  return false;
+}
+
+void Stream::packet_done() {
+  if (unproposed_ > 0) await_commit(replicas_.appended(unproposed_));
+  unproposed_ = 0;
+  deliver();
+}
+
+void Stream::await_commit(Instant at) {
+  if (at == Instant::never()) return;
+  World& world = cluster_.world();
+  world.schedule(at, cluster_.node(replicas_.leader()), NodeEvent::commit, static_cast<std::uint64_t>(log_.last()), index_,
+                 replicas_.term());
+}
+
+// ---- what is stored --------------------------------------------------------------------------------------------
+
+void Stream::commit_to(std::int64_t length) {
+  if (length <= last_) return;
+  for (std::int64_t s = last_ + 1; s <= length; ++s) bytes_ += stored_bytes(log_[s]);
+  last_ = length;
+  keep_limits();
+  answer_stored();
+  deliver();
+}
+
+void Stream::answer_stored() {
+  Packet* answers = nullptr;
+  while (!waiting_.empty() && waiting_.front().sequence <= last_) {
+    const Waiting w = waiting_.front();
+    waiting_.pop_front();
+    if (answers != nullptr && (answers->connection != w.connection || answers->epoch != w.epoch)) {
+      cluster_.reply(replicas_.leader(), answers);
+      answers = nullptr;
+    }
+    cluster_.add_answer(answers, w.op, w.connection, w.epoch);
+  }
+  if (answers != nullptr) cluster_.reply(replicas_.leader(), answers);
+}
+
+void Stream::drop_first() { bytes_ -= stored_bytes(log_[first_++]); }
+
+/// discard = "old": the oldest go. [nats-server: filestore.go enforceMsgLimit, enforceBytesLimit]
+void Stream::keep_limits() {
+  while (values_.max_msgs > 0 && last_ - first_ + 1 > values_.max_msgs) drop_first();
+  while (values_.max_bytes > 0 && bytes_ > values_.max_bytes && first_ <= last_) drop_first();
+}
+
+void Stream::expire() {
+  if (values_.max_age.ns == 0) return;
+  const Instant now = cluster_.world().wall();
+  while (first_ <= last_ && now - log_[first_].stored >= values_.max_age) drop_first();
+}
+
+void Stream::deliver() {
+  if (replicas_.leader() == no_process || !cluster_.serves(replicas_.leader())) return;
+  expire();
+  for (Consumer* consumer : consumers_) consumer->deliver();
+}
+
+// ---- what happens to servers -----------------------------------------------------------------------------------
+
+void Stream::call_back(Connection* connection, std::uint32_t epoch, const Op& op) {
+  callers_.push_back({connection, epoch, op.slot, op.generation, op.serial});
+}
+
+void Stream::answer_callers() {
+  for (const Caller& c : callers_) {
+    if (c.epoch != c.connection->epoch) continue;
+    cluster_.refuse(replicas_.leader(), c.connection, c.epoch, c.port, c.generation, c.serial, code::leadership_change);
+  }
+  callers_.clear();
+}
+
+void Stream::leader_died(bool power_lost) {
+  drop_waiting();
+  if (!replicas_.alone()) return;
+  for (Consumer* consumer : consumers_) consumer->server_died(power_lost);
+}
+
+/// Publishes without an answer stay so: their clients find out by the time.
+void Stream::drop_waiting() {
+  while (!waiting_.empty()) {
+    cluster_.arena().recycle(waiting_.front().op);
+    waiting_.pop_front();
+  }
+  unproposed_ = 0;
+}
+
+void Stream::cut_to(std::int64_t length) {
+  if (length < last_) {
+    for (std::int64_t s = std::max(length + 1, first_); s <= last_; ++s) bytes_ -= stored_bytes(log_[s]);
+    last_ = length;
+  }
+  log_.truncate(length);
+  first_ = std::min(first_, last_ + 1);
+}
+
+void Stream::recovered(std::int64_t length) {
+  cut_to(length);
+  for (std::int64_t s = last_ + 1; s <= length; ++s) bytes_ += stored_bytes(log_[s]);
+  last_ = length;  // what the file holds counts, acknowledged or not
+  keep_limits();
+  for (Consumer* consumer : consumers_) consumer->recovered();
+  answer_callers();
+  deliver();
+}
+
+void Stream::led_anew(std::int64_t length) {
+  drop_waiting();
+  cut_to(length);
+  for (Consumer* consumer : consumers_) consumer->led_anew();
+  answer_callers();
+}
+
+void Stream::quorum_back() {
+  for (Consumer* consumer : consumers_) consumer->quorum_back();
+  deliver();
+}
+
+void Stream::audit(ProcessId auditor) const {
+  World& world = cluster_.world();
+  const bool readable = replicas_.gone() || (replicas_.leader() != no_process && world.alive(replicas_.leader()));
+  const std::int64_t first = replicas_.gone() ? 1 : first_, last = replicas_.gone() ? 0 : last_;
+  for (std::int64_t s = first; readable && s <= last; ++s) {
+    const Record& record = log_[s];
+    Row& row = world.row(auditor, Kind::audit, Phase::ok);
+    row.message = record.id;
+    row.cause = record.cause;
+    row.key = record.key;
+    row.size = record.size;
+    row.digest = record.digest;
+    row.place = values_.place;
+    row.position = s;
+    row.aux = record.stored.ns;
+  }
+  Row& end = world.row(auditor, Kind::audit_end, readable ? Phase::ok : Phase::fail);
+  end.place = values_.place;
+  end.position = last + 1;
+  end.aux = readable ? last - first + 1 : 0;
+  for (const Consumer* consumer : consumers_) consumer->audit(auditor);
+}
+
+}  // namespace mqlab::sim::nats
