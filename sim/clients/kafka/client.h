@@ -32,6 +32,7 @@ enum : std::uint16_t {
   transaction,
   transaction_limit,
   transaction_coordinator,
+  offsets_coordinator,
   group_coordinator,
   membership,
   session,
@@ -39,7 +40,6 @@ enum : std::uint16_t {
   poll_limit,
   auto_commit,
   fetch,
-  offsets,
 };
 }  // namespace due
 
@@ -72,6 +72,7 @@ class KafkaClient final : public Component, public mqlab::sim::Client {
   // ---- for Wire ----
   void failed(const Pending& pending, Error error);
   void node_usable(NodeIndex node);
+  void node_lost(NodeIndex node);
   void leaders_changed();
   /// Whether something waits for a leader that is not known or not usable.
   bool unroutable() const;

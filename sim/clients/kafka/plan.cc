@@ -11,6 +11,9 @@ namespace {
 /// Key numbers whose partition is looked up rather than hashed.
 constexpr std::uint32_t table_at_most = 1u << 20;
 
+/// Kafka has two; a scenario that names none of them gets librdkafka.
+Flavour flavour_of(const Scenario& s) { return s.flavour == Flavour::java ? Flavour::java : Flavour::librdkafka; }
+
 std::uint32_t number_of(std::vector<std::string>& names, const std::string& name) {
   if (names.empty()) names.emplace_back();
   if (name.empty()) return 0;
@@ -20,15 +23,6 @@ std::uint32_t number_of(std::vector<std::string>& names, const std::string& name
     return static_cast<std::uint32_t>(names.size() - 1);
   }
   return static_cast<std::uint32_t>(at - names.begin());
-}
-
-/// "embed-{instance}" → "embed-0"
-std::string with_instance(std::string text, std::uint32_t instance) {
-  constexpr std::string_view mark = "{instance}";
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
-    text.replace(at, mark.size(), std::to_string(instance));
-  }
-  return text;
 }
 
 /// One table for each partition count among the topics.
@@ -47,7 +41,7 @@ const std::vector<std::uint16_t>* table_of(const Scenario& s, const Topology& to
   index = static_cast<std::size_t>(std::find(counts.begin(), counts.end(), partitions) - counts.begin());
   std::vector<std::uint16_t>& table = plans.tables[index];
   for (auto key = static_cast<std::uint32_t>(table.size()); key <= std::min(keys, table_at_most); ++key) {
-    table.push_back(static_cast<std::uint16_t>(partition_of_key(s.flavour, key, partitions)));
+    table.push_back(static_cast<std::uint16_t>(partition_of_key(flavour_of(s), key, partitions)));
   }
   return &table;
 }
@@ -78,31 +72,43 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
                   ClientPlans& plans) {
   const ProcessInfo& info = topology.processes[process];
   ClientPlan& plan = plans.plans[process];
-  plan.flavour = s.flavour;
+  plan.flavour = flavour_of(s);
   plan_ports(s, topology, broker, process, plans, plan);
-  if (info.role == Role::workload) plan.producer = producer_settings(s.flavour, s.workloads[info.index].producer);
-  if (info.role == Role::stage) {
-    plan.producer = producer_settings(s.flavour, s.stages[info.index].producer);
-    plan.consumer = consumer_settings(s.flavour, s.stages[info.index].consumer);
-    if (plan.consumer.group.empty()) plan.consumer.group = info.group;
+  const BrokerSpec& spec = s.brokers[broker];
+  const auto producer = [&](const Properties& p, const std::string& path) {
+    plan.producer = resolve_producer(s, p, plan.flavour, spec, path + ".producer");
+    plan.producer.transactional_id = for_instance(plan.producer.transactional_id, info.instance);
+  };
+  const auto consumer = [&](const Properties& p, const std::string& path) {
+    plan.consumer = resolve_consumer(s, p, plan.flavour, spec, path + ".consumer");
+    plan.consumer.group_instance_id = for_instance(plan.consumer.group_instance_id, info.instance);
+  };
+  if (info.role == Role::workload && !plan.outputs.empty()) {
+    producer(s.workloads[info.index].producer, "workloads." + info.group);
   }
-  if (info.role == Role::observer) {
+  if (info.role == Role::stage) {
+    const StageSpec& stage = s.stages[info.index];
+    if (!plan.outputs.empty()) producer(stage.producer, "stages." + info.group);
+    if (!plan.inputs.empty()) consumer(stage.consumer, "stages." + info.group);
+    if (plan.consumer.group_id.empty()) plan.consumer.group_id = info.group;
+  }
+  if (info.role == Role::observer && !plan.inputs.empty()) {
     plan.observer = true;
-    plan.consumer = consumer_settings(s.flavour, s.observers[info.index].consumer);
+    consumer(s.observers[info.index].consumer, "observers." + info.group);
     plan.consumer.reset = OffsetReset::earliest;
     plan.consumer.auto_commit = false;
-    plan.consumer.group.clear();
+    plan.consumer.group_id.clear();
+    plan.consumer.group_instance_id.clear();
   }
-  plan.producer.transactional_id = with_instance(plan.producer.transactional_id, info.instance);
-  plan.consumer.instance = with_instance(plan.consumer.instance, info.instance);
   if (!plan.inputs.empty()) {
-    plan.group = number_of(plans.groups, plan.consumer.group);
-    plan.static_instance = number_of(plans.instances, plan.consumer.instance);
-    if (!plan.observer) plans.settle = std::max({plans.settle, plan.consumer.session_timeout});
+    plan.group = number_of(plans.groups, plan.consumer.group_id);
+    plan.static_instance = number_of(plans.instances, plan.consumer.group_instance_id);
+    if (!plan.observer) plans.settle = std::max(plans.settle, plan.consumer.session_timeout);
   }
   if (!plan.outputs.empty()) {
     plan.transactional_id = number_of(plans.transactional_ids, plan.producer.transactional_id);
-    plans.settle = std::max(plans.settle, plan.producer.delivery_timeout);
+    const Duration delivery = plan.producer.delivery_timeout;
+    if (delivery != Duration::forever()) plans.settle = std::max(plans.settle, delivery);
     if (plan.transactional_id != 0) plans.settle = std::max(plans.settle, plan.producer.transaction_timeout + Duration::seconds(10));
   }
 }

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/scenario/kafka_settings.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/topology.h"
-#include "sim/clients/kafka/settings.h"
 
 namespace mqlab::sim::kafka::client {
 
@@ -32,8 +32,8 @@ struct InputPlan {
 struct ClientPlan {
   Flavour flavour = Flavour::librdkafka;
   bool observer = false;              ///< reads all partitions from the start, without a group
-  ProducerSettings producer;
-  ConsumerSettings consumer;
+  KafkaProducer producer;
+  KafkaConsumer consumer;
   std::uint32_t group = 0;            ///< numbers from 1 in order of appearance; 0 = none
   std::uint32_t static_instance = 0;
   std::uint32_t transactional_id = 0;

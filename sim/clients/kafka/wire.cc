@@ -20,7 +20,7 @@ Duration doubled(Duration first, std::uint32_t times, Duration limit) {
 }
 }  // namespace
 
-Wire::Wire(KafkaClient& client, const ConnectionSettings& settings, std::span<Component* const> nodes, PlaceId places)
+Wire::Wire(KafkaClient& client, const KafkaConnection& settings, std::span<Component* const> nodes, PlaceId places)
     : client_(client), settings_(settings), nodes_(client.arena()),
       leaders_(places, no_node, client.arena()), epochs_(places, 0, client.arena()) {
   nodes_.reserve(nodes.size());
@@ -111,10 +111,14 @@ std::uint32_t Wire::send_request(NodeIndex index, RequestKind kind, Request* req
   return correlation;
 }
 
-void Wire::forget(std::uint32_t correlation) {
-  for (Node& node : nodes_) {
-    if (!node.pending.empty() && node.pending.back().correlation == correlation) node.pending.pop_back();
+void Wire::forget(NodeIndex node, std::uint32_t correlation) {
+  Ring<Pending>& pending = nodes_[node].pending;
+  for (std::uint32_t i = pending.size(); i > 0; --i) {
+    if (pending[i - 1].correlation != correlation) continue;
+    pending[i - 1].done = true;
+    break;
   }
+  while (!pending.empty() && pending.front().done) pending.pop_front();
 }
 
 bool Wire::take(const Answer& answer, Pending& into) {
@@ -175,6 +179,7 @@ void Wire::disconnect(NodeIndex index, Error reason) {
     down.kind = EventKind::down;
     client_.process().post(down);
   }
+  client_.node_lost(index);
   refresh();  // java NetworkClient.processDisconnection; librdkafka rd_kafka_broker_fail
   arm_reconnect(node);
 }

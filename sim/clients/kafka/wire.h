@@ -12,8 +12,8 @@
 #include "core/base/ring.h"
 #include "core/base/time.h"
 #include "core/faults/anchor.h"
+#include "core/scenario/kafka_settings.h"
 #include "sim/brokers/kafka/protocol.h"
-#include "sim/clients/kafka/settings.h"
 #include "sim/clients/kafka/timer.h"
 
 namespace mqlab::sim::kafka::client {
@@ -35,7 +35,7 @@ struct Pending {
 
 class Wire {
  public:
-  Wire(KafkaClient& client, const ConnectionSettings& settings, std::span<Component* const> nodes, PlaceId places);
+  Wire(KafkaClient& client, const KafkaConnection& settings, std::span<Component* const> nodes, PlaceId places);
 
   /// Sends `request`, which goes over to the node. A fetch counts as late only while its node is silent: parked ones
   /// are renewed by arithmetic. Returns its correlation.
@@ -44,8 +44,8 @@ class Wire {
                      std::uint64_t context = 0) {
     return send_request(node, kind, request, reinterpret_cast<std::uint64_t>(request), bytes, timeout, context);
   }
-  /// A request that gets no answer (acks=0).
-  void forget(std::uint32_t correlation);
+  /// No answer to this request is waited for (any more).
+  void forget(NodeIndex node, std::uint32_t correlation);
 
   /// Whether a request would go out now: connected as far as the client knows, or connectable.
   bool usable(NodeIndex node) const;
@@ -60,7 +60,7 @@ class Wire {
   void disconnect(NodeIndex node, Error reason);
   /// Before attempt n + 1 (n ≥ 1): exponential, ±20 % (KIP-580; librdkafka takes the limit after the jitter).
   Duration backoff(std::uint32_t attempt);
-  const ConnectionSettings& settings() const { return settings_; }
+  const KafkaConnection& settings() const { return settings_; }
 
   // ---- for the client ----
   void start();
@@ -99,7 +99,7 @@ class Wire {
   std::uint64_t jitter();
 
   KafkaClient& client_;
-  const ConnectionSettings& settings_;
+  const KafkaConnection& settings_;
   Vec<Node> nodes_;
   Vec<NodeIndex> leaders_;       ///< by place
   Vec<std::uint32_t> epochs_;    ///< by place: of the leader we know

@@ -1,0 +1,394 @@
+// Membership of a group by the classic protocol: join, sync, committed offsets, assigned; revoking, release, join.
+//
+// Heartbeats are computed, not sent: the coordinator tells what one would have brought (heartbeat_event). A real one
+// goes out only when its answer is open: after the coordinator moved or fell silent, or this process was paused.
+#include <algorithm>
+
+#include "sim/clients/kafka/client.h"
+#include "sim/clients/kafka/consumer.h"
+
+namespace mqlab::sim::kafka::client {
+
+/// Takes the next step that is due.
+void Consumer::advance() {
+  switch (state_) {
+    case State::joining: return join();
+    case State::syncing: return sync();
+    case State::releasing: return serve_rebalance();
+    case State::offsets: return fetch_committed();
+    case State::telling: return tell_assigned();
+    default: return;
+  }
+}
+
+void Consumer::later(Duration delay) {
+  not_before_ = client_.now() + delay;
+  membership_.set_by(client_.world(), client_, due::membership, not_before_);
+}
+
+void Consumer::membership_fired(const SimEvent& event) {
+  if (!membership_.fired(client_.world(), client_, event)) return;
+  advance();
+  if (beat_due_) beat();
+  send_commits();
+}
+
+// ---- join and sync ---------------------------------------------------------------------------------------------
+
+/// java joins only inside poll (ConsumerCoordinator.poll); librdkafka in its own thread.
+void Consumer::join() {
+  if (requested_ || (java_ && !polling())) return;
+  if (client_.now() < not_before_) return later(not_before_ - client_.now());
+  const NodeIndex node = coordinator_.node(client_);
+  if (node == no_node) return;
+  const ClientPlan& plan = client_.plan();
+  auto* request = client_.arena().make<JoinGroupRequest>(client_.arena());
+  request->group = plan.group;
+  request->member = member_;
+  request->static_instance = plan.static_instance;
+  request->session_timeout = settings_.session_timeout;
+  request->rebalance_timeout = settings_.max_poll_interval;
+  request->heartbeat_interval = settings_.heartbeat_interval;
+  request->cooperative = settings_.cooperative();
+  for (const InPartition& p : partitions_) {
+    if (p.state != InPartition::State::none) request->owned.push_back(p.place);
+  }
+  for (const InputPlan& input : plan.inputs) request->topics.push_back(input.topic);
+  requested_ = true;
+  // java AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE: 5 s beyond the rebalance; librdkafka rd_kafka_JoinGroupRequest: 3 s
+  const Duration timeout = settings_.max_poll_interval + Duration::seconds(java_ ? 5 : 3);
+  client_.wire().send(node, RequestKind::join_group, request, 200, timeout);
+}
+
+void Consumer::joined(const JoinGroupAnswer& answer) {
+  if (state_ != State::joining) return;
+  if (answer.error != Error::none) return group_error(answer.error);
+  member_ = answer.member;
+  generation_ = answer.generation;
+  attempts_ = 0;
+  state_ = State::syncing;
+  sync();
+}
+
+void Consumer::sync() {
+  if (requested_) return;
+  const NodeIndex node = coordinator_.node(client_);
+  if (node == no_node) return;
+  auto* request = client_.arena().make<SyncGroupRequest>();
+  request->group = client_.plan().group;
+  request->member = member_;
+  request->generation = generation_;
+  requested_ = true;
+  const Duration timeout = java_ ? settings_.max_poll_interval + Duration::seconds(5) : settings_.session_timeout;
+  client_.wire().send(node, RequestKind::sync_group, request, 100, timeout);
+}
+
+/// What goes is given back before what is new is taken (cooperative; eager members hold nothing by now), and the
+/// giving back calls for another round (ConsumerCoordinator.onJoinComplete, rd_kafka_cgrp_handle_assignment_
+/// cooperative).
+void Consumer::synced(SyncGroupAnswer* answer) {
+  const Error error = answer->error;
+  if (error == Error::none && state_ == State::syncing) {
+    for (InPartition& p : partitions_) p.target = false;
+    for (const PlaceId place : answer->places) {
+      if (InPartition* p = find(place)) p->target = true;
+    }
+  }
+  destroy(client_.arena(), answer);
+  if (state_ != State::syncing) return;
+  if (error != Error::none) return group_error(error);
+  beats_from_ = client_.now();
+  session_.cancel();
+  bool revokes = false;
+  for (InPartition& p : partitions_) {
+    p.leaving = p.state != InPartition::State::none && !p.target;
+    revokes = revokes || p.leaving;
+  }
+  rejoin_ = revokes;
+  if (!revokes) return assign_new();
+  state_ = State::releasing;
+  revoke_ = {true, false, false, true};
+  serve_rebalance();
+}
+
+void Consumer::group_error(Error error) {
+  switch (error) {
+    case Error::disconnected:
+    case Error::timed_out_local:
+    case Error::not_coordinator:
+    case Error::coordinator_not_available:
+    case Error::request_timed_out:
+      coordinator_.lost();
+      if (state_ == State::syncing) state_ = State::joining;
+      if (state_ == State::stable) beat_due_ = true;
+      coordinator_.node(client_);
+      return later(client_.wire().backoff(++attempts_));
+    case Error::rebalance_in_progress:
+      if (state_ == State::syncing || state_ == State::joining) {
+        state_ = State::joining;
+        return join();
+      }
+      return rebalance();
+    case Error::unknown_member_id: return lose(true);
+    case Error::illegal_generation: return lose(false);
+    case Error::fenced_instance_id:
+    case Error::invalid_session_timeout:
+      lose(true);
+      state_ = State::gone;
+      return fail_parked(error == Error::fenced_instance_id ? ErrorClass::fenced : ErrorClass::fatal, error);
+    default: return later(client_.wire().backoff(++attempts_));  // coordinator loading, unstable offsets …
+  }
+}
+
+// ---- the assignment reaches the module -------------------------------------------------------------------------
+
+void Consumer::assign_new() {
+  bool any = false;
+  for (InPartition& p : partitions_) {
+    if (!p.target || p.state != InPartition::State::none) continue;
+    p.state = InPartition::State::assigned;
+    any = true;
+  }
+  state_ = any && !observer_ ? State::offsets : State::telling;
+  advance();
+}
+
+void Consumer::fetch_committed() {
+  if (requested_) return;
+  if (client_.now() < not_before_) return later(not_before_ - client_.now());
+  const NodeIndex node = coordinator_.node(client_);
+  if (node == no_node) return;
+  auto* request = client_.arena().make<OffsetFetchRequest>(client_.arena());
+  request->group = client_.plan().group;
+  // java: always (ConsumerCoordinator.sendOffsetFetchRequest); librdkafka: only where it reads committed
+  request->require_stable = java_ || settings_.read_committed;
+  for (const InPartition& p : partitions_) {
+    if (p.state == InPartition::State::assigned) request->places.push_back(p.place);
+  }
+  requested_ = true;
+  client_.wire().send(node, RequestKind::offset_fetch, request, 100, settings_.connection.request_timeout);
+}
+
+void Consumer::offsets_fetched(OffsetFetchAnswer* answer) {
+  const Error error = answer->error;
+  for (const CommittedOffset& offset : answer->offsets) {
+    InPartition* p = find(offset.place);
+    if (error == Error::none && p != nullptr && p->state == InPartition::State::assigned) p->committed = offset.offset;
+  }
+  destroy(client_.arena(), answer);
+  if (state_ != State::offsets) return;
+  if (error != Error::none) return group_error(error);
+  attempts_ = 0;
+  state_ = State::telling;
+  tell_assigned();
+}
+
+void Consumer::tell_assigned() {
+  if (!may_call_back() || (observer_ && !ever_polled_)) return;
+  Vec<PlacePosition> places(client_.arena());
+  for (const InPartition& p : partitions_) {
+    if (p.state == InPartition::State::assigned) places.push_back({p.place, p.committed});
+  }
+  Event event;
+  event.kind = EventKind::assigned;
+  event.generation = generation_;
+  event.places = {places.data(), places.size()};
+  client_.process().post(event);
+  state_ = State::stable;
+  if (!rejoin_) return;
+  rejoin_ = false;
+  rebalance();
+}
+
+// ---- rebalances ------------------------------------------------------------------------------------------------
+
+void Consumer::heartbeat(const SimEvent& event) {
+  if (event.a != member_ || state_ == State::gone) return;
+  const auto error = static_cast<Error>(static_cast<std::int16_t>(event.x));
+  const bool settled = state_ == State::stable || state_ == State::offsets || state_ == State::telling;
+  if (error == Error::rebalance_in_progress && (!settled || event.y != generation_)) return;
+  group_error(error);
+}
+
+/// The group is to form anew. Eager members give all back first; cooperative ones keep what they have.
+void Consumer::rebalance() {
+  if (state_ == State::offsets || state_ == State::telling) {
+    rejoin_ = true;
+    return;
+  }
+  if (state_ != State::stable) return;
+  if (settings_.cooperative() || !holds_any()) {
+    state_ = State::joining;
+    return join();
+  }
+  for (InPartition& p : partitions_) p.leaving = p.state != InPartition::State::none;
+  state_ = State::releasing;
+  revoke_ = {true, false, false, false};
+  serve_rebalance();
+}
+
+/// The partitions are not this member's any more.
+void Consumer::lose(bool new_member) {
+  if (state_ == State::gone) return;
+  if (new_member) member_ = 0;
+  session_.cancel();
+  beat_due_ = rejoin_ = false;
+  for (InPartition& p : partitions_) {
+    p.target = false;
+    // What the module has not been told of it need not give back.
+    if (p.state == InPartition::State::assigned && (state_ == State::offsets || state_ == State::telling)) forget(p);
+    p.leaving = p.state != InPartition::State::none;
+  }
+  if (revoke_.posted) {  // it is giving back already
+    revoke_.lost = true;
+    revoke_.assigns = false;
+    return;
+  }
+  if (!holds_any()) {
+    revoke_ = {};
+    state_ = State::joining;
+    return join();
+  }
+  state_ = State::releasing;
+  revoke_ = {true, false, true, false};
+  serve_rebalance();
+}
+
+/// Asks the module, which is told only in poll. java: before any record (ConsumerCoordinator.poll); librdkafka: the
+/// event stands behind the records that were fetched before it (one queue, first in first out).
+void Consumer::serve_rebalance() {
+  if (!revoke_.pending || !may_call_back()) return;
+  if (!java_) {
+    for (const Ring<Chunk>& ready : ready_) {
+      for (std::uint32_t i = 0; i < ready.size(); ++i) {
+        if (ready[i].batch != nullptr && ready[i].version == partitions_[ready[i].partition].version) return;
+      }
+    }
+  }
+  if (java_ && !revoke_.lost) commit_automatically(true);  // onJoinPrepare: maybeAutoCommitOffsetsSync
+  Vec<PlacePosition> places(client_.arena());
+  for (InPartition& p : partitions_) {
+    if (p.leaving) places.push_back({p.place, p.position});
+  }
+  revoke_.pending = false;
+  revoke_.posted = true;
+  Event event;
+  event.kind = EventKind::revoking;
+  event.generation = generation_;
+  event.lost = revoke_.lost;
+  event.places = {places.data(), places.size()};
+  client_.process().post(event);
+}
+
+void Consumer::released() {
+  const Revoke revoke = revoke_;
+  revoke_ = {};
+  if (!java_ && !revoke.lost) commit_automatically(true);  // rd_kafka_assignment_serve_removals
+  for (InPartition& p : partitions_) {
+    if (p.leaving) forget(p);
+  }
+  if (revoke.assigns) {
+    assign_new();
+  } else {
+    state_ = State::joining;
+    join();
+  }
+  deliver();
+}
+
+// ---- liveness --------------------------------------------------------------------------------------------------
+
+/// When the next heartbeat would go out.
+Instant Consumer::next_beat() const {
+  const std::int64_t interval = std::max<std::int64_t>(settings_.heartbeat_interval.ns, 1);
+  const std::int64_t beats = (client_.now() - beats_from_).ns / interval + 1;
+  return beats_from_ + Duration::nanos(beats * interval);
+}
+
+void Consumer::beat() {
+  if (beating_ || member_ == 0) return;
+  if (state_ != State::stable && state_ != State::offsets && state_ != State::telling && state_ != State::releasing) return;
+  const NodeIndex node = coordinator_.node(client_);
+  if (node == no_node) return;
+  beat_due_ = false;
+  beating_ = true;
+  auto* request = client_.arena().make<HeartbeatRequest>();
+  request->group = client_.plan().group;
+  request->member = member_;
+  request->generation = generation_;
+  client_.wire().send(node, RequestKind::heartbeat, request, 60,
+                      java_ ? settings_.connection.request_timeout : settings_.session_timeout);
+}
+
+void Consumer::coordinator_found(const FindCoordinatorAnswer& answer) {
+  if (!coordinator_.answered(client_, answer)) return;
+  advance();
+  if (beat_due_) beat();
+  send_commits();
+}
+
+void Consumer::coordinator_failed() { coordinator_.failed(client_); }
+void Consumer::coordinator_fired(const SimEvent& event) { coordinator_.timer_fired(client_, event); }
+
+/// The coordinator does not answer any more: the next heartbeat is a real one, and librdkafka gives its partitions up
+/// when none was answered for the session's time (rd_kafka_cgrp_session_timeout_check). Java leaves that to the
+/// coordinator.
+void Consumer::coordinator_silent() {
+  if (observer_ || member_ == 0 || state_ == State::gone) return;
+  beat_due_ = true;
+  const Instant next = next_beat();
+  membership_.set_by(client_.world(), client_, due::membership, next);
+  if (!java_) {
+    const Instant last = next - settings_.heartbeat_interval;
+    session_.set_by(client_.world(), client_, due::session, last + settings_.session_timeout);
+  }
+}
+
+void Consumer::node_lost(NodeIndex node) {
+  if (observer_ || coordinator_.last() != node) return;
+  coordinator_.lost();
+  coordinator_silent();
+  coordinator_.node(client_);
+}
+
+void Consumer::life_changed(ProcessId changed, LifeChange change) {
+  if (observer_ || !coordinator_.known()) return;
+  const bool back = change == LifeChange::resumed || change == LifeChange::joined || change == LifeChange::restarted;
+  const bool mine = changed == client_.process().self();
+  const bool network = change == LifeChange::cut || change == LifeChange::joined;
+  if (!mine && !network && client_.wire().index_of(changed) != coordinator_.last()) return;
+  if (!back) {
+    if (!mine) coordinator_silent();
+    return;
+  }
+  beat_due_ = true;
+  membership_.set_by(client_.world(), client_, due::membership, client_.now());
+}
+
+void Consumer::session_fired(const SimEvent& event) {
+  if (session_.fired(client_.world(), client_, event)) lose(true);
+}
+
+/// java: "consumer poll timeout has expired" → LeaveGroup, the partitions are lost at the next poll; librdkafka
+/// rd_kafka_cgrp_max_poll_interval_check_tmr_cb likewise. A static member only falls silent.
+void Consumer::poll_limit_fired(const SimEvent& event) {
+  if (!poll_limit_.fired(client_.world(), client_, event) || polling() || observer_) return;
+  if (state_ == State::gone || member_ == 0) return;
+  if (client_.plan().static_instance == 0) send_leave();
+  lose(true);
+}
+
+void Consumer::send_leave() {
+  const NodeIndex node = coordinator_.node(client_);
+  if (node == no_node || client_.plan().static_instance != 0) {
+    if (leave_op_ != 0) client_.settle(leave_op_, Kind::leave, Outcome::ok);
+    leave_op_ = 0;
+    return;
+  }
+  auto* request = client_.arena().make<LeaveGroupRequest>();
+  request->group = client_.plan().group;
+  request->member = member_;
+  client_.wire().send(node, RequestKind::leave_group, request, 60, settings_.connection.request_timeout);
+}
+
+}  // namespace mqlab::sim::kafka::client
