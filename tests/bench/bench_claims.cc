@@ -244,7 +244,7 @@ void judge_short() {
 
 }  // namespace
 
-/// claims_bench [MILLIONS]: the largest run; the default is 10.
+/// bench_claims [MILLIONS]: the largest run; the default is 10.
 int main(int argc, char** argv) {
   const auto most = static_cast<MessageId>(argc > 1 ? std::atoi(argv[1]) : 10) * 1'000'000;
   judge_short();
