@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import time
 from abc import ABC, abstractmethod
@@ -90,7 +91,8 @@ class Cluster(ABC):
         first = self.spec.first_port
         self._ports = Reservation(count) if first is None else Fixed(list(range(first, first + count)))
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(self.folder, ignore_errors=True)  # a cluster begins empty
+            self.folder.mkdir(parents=True)
             self.nodes = self._prepare(self._ports.ports)
             for node in self.nodes:
                 self._launch(node)

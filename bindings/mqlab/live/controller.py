@@ -63,7 +63,9 @@ def write_files(folder: Path, scenario_toml: str, faults: Sequence[Mapping[str, 
     if faults is None:
         return Files(scenario, None)
     path = folder / "faults.toml"
-    path.write_text(tomli_w.dumps({"fault": [dict(fault) for fault in faults]}) if faults else "")
+    # [[fault]] tables, whatever their length: an inline list at the end of a file would belong to its last table.
+    tables = (tomli_w.dumps({"fault": dict(fault)}).replace("[fault]", "[[fault]]", 1) for fault in faults)
+    path.write_text("\n".join(tables))
     return Files(scenario, path)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 import socket
 import uuid
 from pathlib import Path
@@ -87,7 +86,7 @@ class KafkaCluster(Cluster):
         for index in range(self.spec.nodes):
             name = f"{self.spec.process_name}-{index + 1}"
             folder = self.folder / name
-            shutil.rmtree(folder / "data", ignore_errors=True)
+            folder.mkdir(parents=True)
             image.format(folder / "data", cluster_id, index + 1, random_id())
             (folder / "server.properties").write_text(self._configuration(folder, index, controllers))
             command = image.command(folder / "server.properties", heap_mb=256 if self.spec.nodes > 1 else 512)
