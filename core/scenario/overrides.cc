@@ -103,7 +103,9 @@ class Setter {
     if (list == nullptr) fail("the scenario has no " + std::string(noun.singular));
     if (list->is_table()) {
       const std::string name = name_of_element(*list, noun.singular);
-      if (!name.empty() && begins(rest, name) && rest.size() > name.size()) rest = after(rest, name.size());
+      const bool key =
+          among(keys_of(noun.singular), first_part(rest));  // workload.producer: the key, not the name
+      if (!key && !name.empty() && begins(rest, name)) rest = after(rest, name.size());
       return set_in(*list, rest, true);
     }
     pick(*list, rest, noun.singular);

@@ -11,6 +11,17 @@ using testing::minimal;
 
 Scenario with(const std::vector<Override>& changes) { return read_scenario(full, "full.toml", changes); }
 
+void refused(const std::string& path, const std::string& value, const std::string& path_named,
+             const std::string& part) {
+  try {
+    with({{path, value}});
+    ADD_FAILURE() << path << "=" << value << " was taken";
+  } catch (const ScenarioError& e) {
+    EXPECT_EQ(e.path, path_named) << e.what();
+    EXPECT_NE(e.problem.find(part), std::string::npos) << e.what();
+  }
+}
+
 TEST(Overrides, ListsGoByName) {
   EXPECT_EQ(with({{"stages.embed.instances", "5"}}).stages[0].instances, 5u);
   EXPECT_EQ(with({{"stage.embed.instances", "5"}}).stages[0].instances, 5u);
@@ -34,6 +45,12 @@ TEST(Overrides, APropertyMapSwallowsTheRest) {
   EXPECT_EQ(find(s.brokers[0].properties, "min.insync.replicas")->value, "1");
   EXPECT_EQ(find(s.topics[1].properties, "min.insync.replicas")->value, "3");
   EXPECT_EQ(find(s.stages[0].consumer, "session.timeout.ms")->value, "6000");
+}
+
+TEST(Overrides, AKeyGoesBeforeTheNameOfTheOnlyElement) {
+  EXPECT_EQ(find(with({{"workload.producer.linger.ms", "7"}}).workloads[0].producer, "linger.ms")->value,
+            "7");
+  refused("workload.producer.rate", "7", "workload.producer.rate", "no such setting");
 }
 
 TEST(Overrides, TablesAreMadeAndValuesTyped) {
@@ -62,17 +79,6 @@ TEST(Overrides, Claims) {
   EXPECT_EQ(with({{"claims.exactly_once", "false"}}).claims.size(), 2u);
   EXPECT_EQ(with({{"claims.no_loss", "true"}}).claims.back().id, "no_loss");
   EXPECT_EQ(with({{"claims.order.partition.in", "vectors"}}).claims.back().id, "order.partition");
-}
-
-void refused(const std::string& path, const std::string& value, const std::string& path_named,
-             const std::string& part) {
-  try {
-    with({{path, value}});
-    ADD_FAILURE() << path << "=" << value << " was taken";
-  } catch (const ScenarioError& e) {
-    EXPECT_EQ(e.path, path_named) << e.what();
-    EXPECT_NE(e.problem.find(part), std::string::npos) << e.what();
-  }
 }
 
 TEST(Overrides, ErrorsNameThePath) {
