@@ -8,7 +8,8 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const Scenario& scenario, co
   return checkers;
 }
 
-std::vector<Finding> judge(std::span<const std::unique_ptr<Checker>> checkers, const History& history) {
+std::vector<Finding> judge(std::span<const std::unique_ptr<Checker>> checkers, const History& history,
+                           bool complete) {
   MQLAB_CHECK(history.first() == 0);
   for (const auto& checker : checkers) checker->reset();
   history.for_each(0, [&](std::span<const Row> rows) {
@@ -16,7 +17,12 @@ std::vector<Finding> judge(std::span<const std::unique_ptr<Checker>> checkers, c
   });
   std::vector<Finding> findings;
   findings.reserve(checkers.size());
-  for (const auto& checker : checkers) findings.push_back(checker->finish());
+  for (const auto& checker : checkers) {
+    Finding& finding = findings.emplace_back(checker->finish());
+    if (complete || finding.verdict != Verdict::holds) continue;
+    finding.verdict = Verdict::undecided;
+    finding.explanation = "the history is cut short";
+  }
   return findings;
 }
 

@@ -14,6 +14,8 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const Scenario& scenario, co
 
 /// Resets the checkers, shows them all rows of `history`, and returns their findings in the same order.
 /// The history must not have recycled rows: in window mode feed the checkers as chunks fill.
-std::vector<Finding> judge(std::span<const std::unique_ptr<Checker>> checkers, const History& history);
+/// `complete` = false: rows are known to be missing (a file cut short); then nothing holds.
+std::vector<Finding> judge(std::span<const std::unique_ptr<Checker>> checkers, const History& history,
+                           bool complete = true);
 
 }  // namespace mqlab
