@@ -89,7 +89,7 @@ StageSpec read_stage(const Section& s, const Scenario& scenario, const ModuleCat
   stage.instances = static_cast<std::uint32_t>(s.integer("instances", 1, 1, limits::instances));
   stage.inputs = one_or_many(s, "input", "inputs");
   stage.outputs = one_or_many(s, "output", "outputs");
-  stage.store = s.name("store", "");
+  if (!s.text("store", "").empty()) stage.store = s.name("store", "");
   stage.service_time = s.distribution("service_time", {});
   stage.failure = read_failure(s);
   stage.retry = read_retry(s);

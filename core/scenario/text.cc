@@ -44,6 +44,22 @@ bool same_words(const std::string& a, const std::string& b) {
   return x == y;
 }
 
+/// Bytes of the UTF-8 character that `text` begins with; 0 when that is none.
+std::size_t character(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
 constexpr std::size_t longest_compared = 100;  // beyond that nobody misspelt a key
 constexpr std::size_t most_listed = 24;
 
@@ -51,15 +67,16 @@ constexpr std::size_t most_listed = 24;
 
 std::string one_line(std::string_view text, std::size_t most) {
   std::string out;
-  for (const char c : text) {
-    if (out.size() >= most) {
-      while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80) out.pop_back();
-      if (!out.empty() && static_cast<unsigned char>(out.back()) >= 0xc0)
-        out.pop_back();  // no half character
-      return out + "…";
+  while (!text.empty()) {
+    const std::size_t length = character(text);
+    if (out.size() + length > most) return out + "…";
+    const auto first = static_cast<unsigned char>(text.front());
+    if (length == 0 || first < 0x20 || first == 0x7f) {
+      out += '?';
+    } else {
+      out += text.substr(0, length);
     }
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
 }

@@ -6,7 +6,8 @@
 
 namespace mqlab {
 
-/// Printable and on one line: control characters become '?', and more than `most` bytes are cut with "…".
+/// Printable and on one line: control characters and what is not UTF-8 become '?'; more than `most` bytes are
+/// cut with "…".
 std::string one_line(std::string_view text, std::size_t most = 400);
 
 /// The candidate that `name` is most likely a misspelling of; empty when none is near.

@@ -1,7 +1,7 @@
 // A parser that recurses, and a tree whose destructor recurses, must not be shown hostile nesting: so depth
 // is bounded before parsing. The scan knows only strings, comments, brackets and dots, and counts generously.
 #include "core/base/limits.h"
-#include "core/scenario/error.h"
+#include "core/scenario/section.h"
 #include "core/scenario/tree.h"
 
 namespace mqlab {
@@ -39,8 +39,7 @@ class Scan {
 
   void bounded(int depth) const {
     if (depth <= limits::scenario_depth) return;
-    throw ScenarioError(file_, line_, "",
-                        "nested deeper than " + std::to_string(limits::scenario_depth) + " levels");
+    fail_at(file_, line_, "", "nested deeper than " + std::to_string(limits::scenario_depth) + " levels");
   }
 
   void skip_comment() {
@@ -79,9 +78,9 @@ class Scan {
 
 void scan_toml(std::string_view toml, const std::string& file) {
   if (toml.size() > limits::scenario_bytes) {
-    throw ScenarioError(file, 0, "",
-                        "larger than " + std::to_string(limits::scenario_bytes >> 20) +
-                            " MiB: a scenario is a few kilobytes of text");
+    fail_at(file, 0, "",
+            "larger than " + std::to_string(limits::scenario_bytes >> 20) +
+                " MiB: a scenario is a few kilobytes of text");
   }
   Scan(toml, file).run();
 }

@@ -3,6 +3,7 @@
 
 #include "core/base/limits.h"
 #include "core/scenario/error.h"
+#include "core/scenario/section.h"
 #include "core/scenario/text.h"
 #include "core/scenario/tree.h"
 
@@ -16,8 +17,7 @@ struct Keyed {
 };
 
 [[noreturn]] void too_deep(const std::string& file, int line) {
-  throw ScenarioError(file, line, "",
-                      "nested deeper than " + std::to_string(limits::scenario_depth) + " levels");
+  fail_at(file, line, "", "nested deeper than " + std::to_string(limits::scenario_depth) + " levels");
 }
 
 Node convert(const toml::node& from, const std::string& file, int depth);
@@ -105,16 +105,15 @@ Node parse_toml(std::string_view toml, const std::string& file) {
   try {
     return convert(toml::parse(toml), file, 0);
   } catch (const toml::parse_error& error) {
-    throw ScenarioError(file, static_cast<int>(error.source().begin.line), "",
-                        "not TOML: " + one_line(error.description()));
+    fail_at(file, static_cast<int>(error.source().begin.line), "",
+            "not TOML: " + one_line(error.description()));
   }
 }
 
 Node parse_value(std::string_view value, const std::string& file, const std::string& path) {
-  if (value.size() > limits::scenario_bytes) throw ScenarioError(file, 0, path, "value too long");
+  if (value.size() > limits::scenario_bytes) fail_at(file, 0, path, "value too long");
   try {
-    if (value.find('\n') != std::string_view::npos)
-      throw ScenarioError(file, 0, path, "value must be on one line");
+    if (value.find('\n') != std::string_view::npos) fail_at(file, 0, path, "value must be on one line");
     Node tree = parse_toml("value = " + std::string(value), file);
     if (tree.children.size() == 1 && tree.children[0].key == "value") {
       Node node = std::move(tree.children[0]);
@@ -122,7 +121,7 @@ Node parse_value(std::string_view value, const std::string& file, const std::str
       return node;
     }
   } catch (const ScenarioError& error) {
-    if (!bare(value)) throw ScenarioError(file, 0, path, "--set: " + error.problem);
+    if (!bare(value)) fail_at(file, 0, path, "--set: " + error.problem);
   }
   Node node;
   node.type = Node::Type::text;
@@ -155,8 +154,8 @@ void flatten(Node& table, const std::string& file, const std::string& path) {
                    [](const Node* a, const Node* b) { return a->key < b->key; });
   for (std::size_t i = 1; i < by_key.size(); ++i) {
     if (by_key[i]->key != by_key[i - 1]->key) continue;
-    throw ScenarioError(file, by_key[i]->line, path + "." + one_line(by_key[i]->key, 100),
-                        "set twice, first in line " + std::to_string(by_key[i - 1]->line));
+    fail_at(file, by_key[i]->line, path + "." + one_line(by_key[i]->key, 100),
+            "set twice, first in line " + std::to_string(by_key[i - 1]->line));
   }
   table.children = std::move(flat);
 }

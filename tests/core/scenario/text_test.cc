@@ -21,6 +21,7 @@ TEST(Text, Nearest) {
 TEST(Text, OneLine) {
   EXPECT_EQ(one_line("a\nb\tc\x7f"), "a?b?c?");
   EXPECT_EQ(one_line("äöü", 3), "ä…");
+  EXPECT_EQ(one_line("a\xff\xc3 z\xe2\x82"), "a?? z??");
   EXPECT_EQ(one_line(std::string(1000, 'x'), 10), "xxxxxxxxxx…");
 }
 
