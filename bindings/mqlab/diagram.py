@@ -237,7 +237,8 @@ def _mark(step: _Step, x: float, lanes: int) -> str:
     radius = 6 if step.bad else 4
     ring = f'<circle cx="{x:.0f}" cy="{step.y}" r="10" fill="none" stroke="{_BAD}"/>' if step.bad else ""
     last = step.lane == lanes - 1 and lanes > 1
-    text_x, anchor = (x - 12, "end") if last else (x + 12, "start")
+    gap = 14 if step.bad else 12
+    text_x, anchor = (x - gap, "end") if last else (x + gap, "start")
     weight = "bold" if step.bad or step.colour == _FAULT else "normal"
     dot = f'<circle cx="{x:.0f}" cy="{step.y}" r="{radius}" fill="{step.colour}"/>'
     return ring + dot + _text(text_x, step.y + 4, step.text, colour=step.colour, anchor=anchor, weight=weight)
@@ -245,8 +246,10 @@ def _mark(step: _Step, x: float, lanes: int) -> str:
 
 def _times(history: History, steps: Sequence[_Step]) -> list[str]:
     parts, last = [], ""
-    for step in steps:
-        label = f"{int(history.rows['time'][step.index]) / 1e6:,.2f} ms"
+    times = [int(history.rows["time"][step.index]) for step in steps]
+    long = max(times, default=0) >= 10_000_000_000
+    for step, time in zip(steps, times, strict=True):
+        label = f"{time / 1e9:.4f} s" if long else f"{time / 1e6:,.2f} ms"
         if label != last:
             parts.append(_text(_LEFT - 20, step.y + 4, label, colour=_FAINT, anchor="end", size=11))
         last = label

@@ -21,7 +21,7 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogWriter
 
 from mqlab.errors import BrokerError, HistoryError
-from mqlab.measure import QUANTILES, Latency, Measures
+from mqlab.measure import QUANTILES, Latency, Measures, Nanoseconds
 from mqlab.scenario import Scenario
 
 FILES = (
@@ -133,9 +133,7 @@ def result_document(measures: Measures, scenario: Scenario, more: Mapping[str, A
         "driver": core.brokers[0].kind if core.brokers else "",
         "messageSize": int(np.median(sizes)) if len(sizes) else 0,
         "topics": len(measures.history.topology.topics),
-        "publishRate": _rates(measures.requests["time"]),
-        "consumeRate": _rates(measures.arrived["time"]),
-        "backlog": _backlog(measures),
+        **_over_time(measures),
         **_aggregated("aggregatedPublishLatency", measures.publish_latency),
         **_aggregated("aggregatedEndToEndLatency", measures.end_to_end),
     }
@@ -162,22 +160,27 @@ def _ms(seconds: float) -> float | None:
     return seconds * 1e3 if math.isfinite(seconds) else None
 
 
-def _windows(times: Any) -> Any:
+def _windows(times: Nanoseconds, begin: int) -> Any:
+    """How many fall into each window from `begin` on."""
     if len(times) == 0:
         return np.zeros(0, np.int64)
-    return np.bincount(np.asarray(times, np.int64) // (_WINDOW_SECONDS * 1_000_000_000))
+    return np.bincount(np.maximum(times - begin, 0) // (_WINDOW_SECONDS * 1_000_000_000))
 
 
-def _rates(times: Any) -> list[float]:
-    return [float(count) / _WINDOW_SECONDS for count in _windows(times)]
-
-
-def _backlog(measures: Measures) -> list[int]:
-    """Requests stored but not yet at the pipeline's end, at the end of each window."""
-    stored, arrived = _windows(measures.published["time"]), _windows(measures.arrived["time"])
+def _over_time(measures: Measures) -> dict[str, Any]:
+    """Rates in each window since the first intended send; the backlog (stored, not yet at the end) after each."""
+    intended = measures.requests["aux"]
+    begin = int(intended.min()) if len(intended) else 0
+    made, stored, arrived = (
+        _windows(rows["time"], begin) for rows in (measures.requests, measures.published, measures.arrived)
+    )
     length = max(len(stored), len(arrived))
     grown = np.pad(stored, (0, length - len(stored))) - np.pad(arrived, (0, length - len(arrived)))
-    return [int(backlog) for backlog in np.cumsum(grown)]
+    return {
+        "publishRate": [float(n) / _WINDOW_SECONDS for n in made],
+        "consumeRate": [float(n) / _WINDOW_SECONDS for n in arrived],
+        "backlog": [int(n) for n in np.cumsum(grown)],
+    }
 
 
 def write_latency(path: Path, latency: Latency) -> None:

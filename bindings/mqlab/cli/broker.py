@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mqlab.cli import options, output
-from mqlab.live import brokers
+
+if TYPE_CHECKING:
+    from mqlab.live import brokers
 
 app = typer.Typer(help="Put a local real broker up, down, or ask for its state.")
 
@@ -32,6 +34,8 @@ def up(
     json: options.Json = False,
 ) -> int:
     """Start a broker that stays until `down`."""
+    from mqlab.live import brokers
+
     standing = brokers.up(kind.value, nodes, version, port)
     return _show(_state(standing), json)
 
@@ -39,6 +43,8 @@ def up(
 @app.command("down")
 def down(kind: Which, json: options.Json = False) -> int:
     """Stop the broker that `up` started and delete its data."""
+    from mqlab.live import brokers
+
     was_up = brokers.down(kind.value)
     if json:
         output.print_json({"schema": "mqlab.broker/1", "kind": kind.value, "up": False, "was_up": was_up})
@@ -50,6 +56,8 @@ def down(kind: Which, json: options.Json = False) -> int:
 @app.command("status")
 def status(kind: Which, json: options.Json = False) -> int:
     """Tell whether the broker is up, and where."""
+    from mqlab.live import brokers
+
     standing = brokers.status(kind.value)
     if standing is None or not standing.alive:
         return _show({"kind": kind.value, "up": False}, json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.table import Table
+from rich.text import Text
 
 from mqlab import catalogue
 from mqlab.cli import options, output
@@ -30,11 +31,10 @@ def claims(json: options.Json = False) -> int:
     if json:
         output.print_json({"schema": "mqlab.claims/1", "claims": found})
         return 0
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 1, 0))
-    for title in ("claim", "judged", "holds if and only if", "parameters"):
-        table.add_column(title)
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     for claim in found:
-        table.add_row(claim["claim"], claim["judged"], claim["definition"], claim["parameters"])
+        table.add_row(Text(claim["claim"], "bold"), f"{claim['definition']}; judged {claim['judged']}")
+        table.add_row("", Text(claim["parameters"], "dim"))
     output.out.print(table)
     return 0
 

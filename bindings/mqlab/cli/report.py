@@ -36,13 +36,18 @@ def label(verdict: ClaimVerdict, verdicts: Verdicts) -> str:
 
 
 def _show_claim(verdict: ClaimVerdict, name: str, width: int, searched: bool) -> None:
-    says = "NOT BROKEN" if verdict.verdict == HOLDS and searched else verdict.verdict.upper()
-    line = Text(f"{name:<{width}}  ").append(f"{says:<10}", _STYLE[verdict.verdict])
-    line.append(f"  {_reason(verdict)}")
-    if not verdict.as_expected and verdict.expected == VIOLATED and verdict.verdict == HOLDS:
-        line.append("  (was expected to be violated)", "bold red")
-    elif verdict.as_expected and verdict.expected == VIOLATED:
-        line.append("  (as expected)", "dim")
+    # A search that finds nothing has not proved anything; a cost was measured.
+    says = "NOT BROKEN" if verdict.verdict == HOLDS and searched and verdict.value is None else verdict.verdict.upper()
+    reason = Text(_reason(verdict))
+    if verdict.expected == VIOLATED and verdict.verdict == HOLDS:
+        reason.append("  (was expected to be violated)", "bold red")
+    elif verdict.expected == VIOLATED and verdict.as_expected:
+        reason.append("  (as expected)", "dim")
+    line = Table.grid(padding=(0, 2, 0, 0))
+    line.add_column(width=width)
+    line.add_column(width=10, style=_STYLE[verdict.verdict])
+    line.add_column()
+    line.add_row(name, says, reason)
     output.out.print(line)
     for number, step in enumerate(verdict.story, 1):
         output.out.print(Text(f"  {number:>2} {step}"))
@@ -83,7 +88,12 @@ def _show_grounds(verdicts: Verdicts, width: int) -> None:
         ("not covered", sorted({gap for v in verdicts for gap in v.not_covered})),
     ):
         if facts:
-            output.out.print(Text(f"{title:<{max(width, 11)}}  ", "dim").append("; ".join(facts), "default"))
+            indent = max(width, 11) + 2
+            table = Table.grid()
+            table.add_column(width=indent, style="dim")
+            table.add_column()
+            table.add_row(title, "; ".join(facts))
+            output.out.print(table)
 
 
 def show_run(run: Run) -> None:

@@ -6,15 +6,17 @@ import math
 import shutil
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 import typer
 from rich.table import Table
 
 from mqlab.cli import options, output
 from mqlab.sweep import sweep, write_table
 from mqlab.verdicts import EXIT_AS_EXPECTED, EXIT_UNDECIDED, EXIT_VIOLATED
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MEASURES = ("throughput", "latency_p50", "latency_p95", "latency_p99", "latency_max")
 
@@ -104,19 +106,30 @@ def _table(table: pd.DataFrame, varied: list[str]) -> Table:
     """Means over the repeats, one line a combination."""
     keys = [*varied, "world"]
     shown = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name in (*keys, "runs", *(m.removeprefix("latency_") for m in _MEASURES), *_claims(table)):
-        shown.add_column(name, justify="left" if name in keys or name in _claims(table) else "right")
+    for name in (*_short(varied), "world"):
+        shown.add_column(name, overflow="fold")
+    for name in ("runs", "per s", *(m.removeprefix("latency_") for m in _MEASURES[1:])):
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("claims", overflow="fold")
     for values, group in table.groupby(keys, sort=False):
-        cells = [str(v) for v in (values if isinstance(values, tuple) else (values,))]
+        settings = [str(v) for v in (values if isinstance(values, tuple) else (values,))]
         numbers = [output.count(group["throughput"].mean())]
         numbers += [output.duration(group[m].mean()) for m in _MEASURES[1:]]
-        verdicts = [_tally(group[claim]) for claim in _claims(table)]
-        shown.add_row(*cells, str(len(group)), *numbers, *verdicts)
+        shown.add_row(*settings, str(len(group)), *numbers, _tally(group))
     return shown
 
 
-def _tally(verdicts: pd.Series[str]) -> str:
-    counts = verdicts.value_counts()
-    if len(counts) == 1:
-        return str(counts.index[0])
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+def _short(paths: list[str]) -> list[str]:
+    """The last part of each path, where that tells them apart."""
+    last = [path.rsplit(".", 1)[-1] for path in paths]
+    return last if len(set(last)) == len(last) else paths
+
+
+def _tally(group: pd.DataFrame) -> str:
+    """ "all hold", or each claim that does not, with how often."""
+    odd = []
+    for claim in _claims(group):
+        for verdict in ("violated", "undecided"):
+            if times := int((group[claim] == verdict).sum()):
+                odd.append(f"{claim.split(' ')[0]} {verdict}" + (f" {times}/{len(group)}" if len(group) > 1 else ""))
+    return ", ".join(odd) or "all hold"
