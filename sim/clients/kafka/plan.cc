@@ -11,6 +11,11 @@ namespace {
 /// Key numbers whose partition is looked up rather than hashed.
 constexpr std::uint32_t table_at_most = 1u << 20;
 
+/// How late clients notice that a time has passed: librdkafka looks once a second.
+constexpr Duration slack = Duration::seconds(2);
+/// How often a coordinator looks for transactions that have timed out.
+constexpr Duration transaction_scan = Duration::seconds(10);
+
 /// Kafka has two; a scenario that names none of them gets librdkafka.
 Flavour flavour_of(const Scenario& s) { return s.flavour == Flavour::java ? Flavour::java : Flavour::librdkafka; }
 
@@ -100,16 +105,19 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
     plan.consumer.group_id.clear();
     plan.consumer.group_instance_id.clear();
   }
+  const auto settles = [&](Duration d) {
+    if (d != Duration::forever()) plans.settle = std::max(plans.settle, d);
+  };
   if (!plan.inputs.empty()) {
     plan.group = number_of(plans.groups, plan.consumer.group_id);
     plan.static_instance = number_of(plans.instances, plan.consumer.group_instance_id);
-    if (!plan.observer) plans.settle = std::max(plans.settle, plan.consumer.session_timeout);
+    settles(plan.consumer.connection.request_timeout + slack);
+    if (!plan.observer) settles(std::max(plan.consumer.session_timeout, plan.consumer.max_poll_interval) + slack);
   }
   if (!plan.outputs.empty()) {
     plan.transactional_id = number_of(plans.transactional_ids, plan.producer.transactional_id);
-    const Duration delivery = plan.producer.delivery_timeout;
-    if (delivery != Duration::forever()) plans.settle = std::max(plans.settle, delivery);
-    if (plan.transactional_id != 0) plans.settle = std::max(plans.settle, plan.producer.transaction_timeout + Duration::seconds(10));
+    settles(std::max(plan.producer.connection.request_timeout, plan.producer.linger) + slack);
+    if (plan.transactional_id != 0) settles(plan.producer.transaction_timeout + transaction_scan);
   }
 }
 

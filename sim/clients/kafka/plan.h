@@ -60,7 +60,9 @@ struct ClientPlans {
   std::vector<std::string> instances;           ///< group.instance.id by number; [0] is empty
   std::vector<std::vector<std::uint16_t>> tables;
   PlaceId places = 0;                           ///< of the whole topology
-  /// The longest a client keeps to itself what it has not finished: delivery, session and poll limits.
+  /// The longest that nothing is heard of something unfinished: an answer that does not come, a member that does not
+  /// beat or poll, a transaction left open. (A record that is not delivered yet is sent again or asks for metadata
+  /// more often than that, until delivery.timeout.ms ends it.)
   Duration settle = {};
 };
 
