@@ -10,7 +10,7 @@
 namespace {
 
 constexpr const char* scenario = R"(
-name = "search speed"
+name = "search-speed"
 [broker]
 kind = "kafka"
 version = "4.1"

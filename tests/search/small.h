@@ -12,7 +12,7 @@ namespace mqlab::test {
 inline std::string at_least_once(int nodes = 1, int messages = 12) {
   const std::string replication = std::to_string(nodes);
   return R"(
-name = "at least once"
+name = "at-least-once"
 [broker]
 kind = "kafka"
 version = "4.1"
