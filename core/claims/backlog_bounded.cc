@@ -20,7 +20,7 @@ class BacklogBounded final : public RowChecker<BacklogBounded> {
       if (scope_.is_dead(row.place)) done(row.message);
     }
     end_.see(row, index);
-    clock_.see(row, [&](MessageId id) { done(id); });
+    clock_.see(row, [&](MessageId id, bool certain) { certain ? done(id) : perhaps(id); });
     if (clock_.found(row)) done(row.message);
   }
   bool decided() const override { return exceeded_ > 0; }
@@ -30,23 +30,27 @@ class BacklogBounded final : public RowChecker<BacklogBounded> {
     end_.reset();
     clock_.reset();
     ids_.reset();
-    backlog_ = most_ = acked_ = done_ = exceeded_ = 0;
+    backlog_ = in_doubt_ = most_ = acked_ = done_ = exceeded_ = 0;
+    doubtful_ = false;
   }
 
  private:
+  enum class Effect : std::uint8_t { none, perhaps, done };
   struct Id {
     std::uint64_t acked_row = 0;  // plus one
-    bool done = false;
+    Effect effect = Effect::none;
   };
   void acked(MessageId id, std::uint64_t index) {
     Id& state = ids_[id];
     if (state.acked_row != 0) return;
     state.acked_row = index + 1;
     ++acked_;
-    if (state.done) {
-      ++done_;
-      return;
-    }
+    if (state.effect == Effect::done) ++done_;
+    if (state.effect == Effect::perhaps) ++in_doubt_;
+    if (state.effect == Effect::none) grow(id, index);
+    if (backlog_ <= at_most_ && backlog_ + in_doubt_ > at_most_) doubtful_ = true;
+  }
+  void grow(MessageId id, std::uint64_t index) {
     most_ = std::max(most_, ++backlog_);
     if (backlog_ == at_most_ + 1 && ++exceeded_ == 1) {
       first_row_ = index;
@@ -55,11 +59,19 @@ class BacklogBounded final : public RowChecker<BacklogBounded> {
   }
   void done(MessageId id) {
     Id& state = ids_[id];
-    if (state.done) return;
-    state.done = true;
+    if (state.acked_row != 0 && state.effect != Effect::done) {
+      ++done_;
+      --(state.effect == Effect::none ? backlog_ : in_doubt_);
+    }
+    state.effect = Effect::done;
+  }
+  void perhaps(MessageId id) {
+    Id& state = ids_[id];
+    if (state.effect != Effect::none) return;
+    state.effect = Effect::perhaps;
     if (state.acked_row == 0) return;
     --backlog_;
-    ++done_;
+    ++in_doubt_;
   }
 
   Scope scope_;
@@ -67,7 +79,10 @@ class BacklogBounded final : public RowChecker<BacklogBounded> {
   EndPhase end_;
   EffectClock clock_;
   Paged<Id> ids_;
-  std::uint64_t backlog_ = 0, most_ = 0, acked_ = 0, done_ = 0;
+  std::uint64_t backlog_ = 0;   // acked, surely without effect
+  std::uint64_t in_doubt_ = 0;  // acked, perhaps with one
+  bool doubtful_ = false;       // with those in doubt the bound was passed
+  std::uint64_t most_ = 0, acked_ = 0, done_ = 0;
   std::uint64_t exceeded_ = 0;  // how often the bound was passed
   std::uint64_t first_row_ = 0;
   MessageId first_id_ = 0;
@@ -90,7 +105,7 @@ Finding BacklogBounded::finish() {
   } else if (complete && backlog_ > 0) {
     std::uint64_t row = 0;
     ids_.for_each([&](std::uint64_t id, const Id& state) {
-      if (finding.message != 0 || state.acked_row == 0 || state.done) return;
+      if (finding.message != 0 || state.acked_row == 0 || state.effect != Effect::none) return;
       finding.message = static_cast<MessageId>(id);
       row = state.acked_row - 1;
     });
@@ -102,6 +117,8 @@ Finding BacklogBounded::finish() {
     finding.explanation = end_.problem(scope_);
   } else if (done_ < scope_.observed_at_least) {
     finding.explanation = too_few(done_, scope_.observed_at_least, "effect of an acked id");
+  } else if (doubtful_ || in_doubt_ > 0) {
+    finding.explanation = "nobody was told when some effects took place, on which the backlog depends";
   } else {
     finding.verdict = Verdict::holds;
     finding.explanation =

@@ -41,6 +41,7 @@ void DeliveryChecker::see(const Row& row, std::uint64_t index) {
   end_.see(row, index);
   const int lane = reader_.lane_of(row);
   if (lane >= 0) effect(row, index, static_cast<std::size_t>(lane));
+  if (reader_.doubtful_lane(row) >= 0) sent_[row.message].pending = 1;
 }
 
 void DeliveryChecker::see_publish(const Row& row, std::uint64_t index) {

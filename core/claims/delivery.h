@@ -33,7 +33,7 @@ class DeliveryChecker final : public RowChecker<DeliveryChecker> {
     std::uint64_t failed : 1 = 0;
     std::uint64_t unknown : 1 = 0;
     std::uint64_t dead : 1 = 0;     // a dead letter was found
-    std::uint64_t pending : 1 = 0;  // a record of an open transaction was found
+    std::uint64_t pending : 1 = 0;  // an effect may yet be: an open transaction's, or of unknown end
     std::uint64_t spare : 1 = 0;
     bool excluded() const { return failed && !acked && !unknown && open == 0; }
   };

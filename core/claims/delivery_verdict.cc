@@ -78,7 +78,9 @@ void DeliveryChecker::tell_phantom(Finding& finding, const Suspect& suspect) con
 
 std::string DeliveryChecker::why_undecided(const Tally& t) const {
   if (t.pending > 0)
-    return counted(t.pending, "record") + " of transactions without an outcome may yet become effects";
+    return "for " + counted(t.pending, "id") +
+           " nobody can tell whether an effect is there: an open transaction, or a handler whose end is "
+           "unknown";
   if ((parts_.end_judged() && t.acked == 0) || t.invoked == 0) return "no id was acked by " + scope_.of;
   if (observed_ < scope_.observed_at_least) return too_few(observed_, scope_.observed_at_least, "effect");
   if (too_uncertain(t.unknown, t.invoked, scope_.unknown_at_most)) return uncertain(t.unknown, t.invoked);

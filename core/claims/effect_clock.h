@@ -32,7 +32,8 @@ class EffectClock {
     return 0;
   }
 
-  /// Calls effect(id) for each effect that takes place at this row; an id may come again.
+  /// Calls effect(id, certain) for each effect that takes place at this row, or may have; an id may come
+  /// again.
   template <class F>
   void see(const Row& row, F&& effect) {
     switch (scope_->source) {
@@ -47,11 +48,11 @@ class EffectClock {
         return;
       case Source::completed:
       case Source::handled:
-        if (row.phase != Phase::ok || scope_->lane_of(row.process) < 0) return;
+        if (row.phase == Phase::invoke || row.phase == Phase::fail || scope_->lane_of(row.process) < 0) return;
         if (row.kind == (scope_->source == Source::completed ? Kind::complete : Kind::handle)) break;
         return;
     }
-    if (row.message != 0) effect(row.message);
+    if (row.message != 0) effect(row.message, scope_->source == Source::observer || row.phase == Phase::ok);
   }
   /// An audit row that shows an effect to exist, whenever it took place.
   bool found(const Row& row) const {
@@ -66,29 +67,34 @@ class EffectClock {
   }
 
  private:
+  struct Write {
+    MessageId message;
+    bool certain;
+  };
   struct Process {  // its transaction under way
     bool touched = false;
     Incarnation incarnation = 0;
     std::uint32_t transaction = 0;
-    std::vector<MessageId> written;
+    std::vector<Write> written;
   };
 
   template <class F>
   void see_transactional(const Row& row, F&& effect) {
-    if (row.process >= open_.size() || row.phase != Phase::ok) return;
+    if (row.process >= open_.size() || row.phase == Phase::invoke || row.phase == Phase::fail) return;
+    const bool ok = row.phase == Phase::ok;
     if (row.kind == Kind::publish) {
-      if (row.message == 0 || !scope_->is_in(row.place)) return;
+      if (row.message == 0 || !(ok ? scope_->is_in(row.place) : scope_->writer[row.process] != 0)) return;
       if (row.transaction == 0) {
-        effect(row.message);
+        effect(row.message, ok);
       } else {
-        transaction_of(row).written.push_back(row.message);
+        transaction_of(row).written.push_back({row.message, ok});
       }
     } else if (row.kind == Kind::commit_transaction || row.kind == Kind::abort_transaction) {
       Process& process = transaction_of(row);
       if (row.kind == Kind::commit_transaction) {
-        for (const MessageId id : process.written) effect(id);
+        for (const Write& write : process.written) effect(write.message, ok && write.certain);
       }
-      process.written.clear();
+      if (ok) process.written.clear();  // else it may be asked again
     }
   }
   Process& transaction_of(const Row& row) {

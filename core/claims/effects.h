@@ -61,6 +61,11 @@ class EffectReader {
     return scope_->source == Source::audit && row.message != 0 && is_record_audit(row) &&
            scope_->is_in(row.place) && (row.flags & flag::open) != 0;
   }
+  /// Whose effect the row may be or not: a handler whose end is unknown. −1 = none.
+  int doubtful_lane(const Row& row) const {
+    const bool unknown = row.kind == Kind::complete && row.phase == Phase::unknown && row.message != 0;
+    return unknown && scope_->source == Source::completed ? scope_->lane_of(row.process) : -1;
+  }
   /// Observers: whether the position was read.
   bool was_read(PlaceId place, std::int64_t position) const { return read_.contains(place, position); }
   void reset() { read_.reset(); }
@@ -75,7 +80,7 @@ class StoreWrites {
  public:
   explicit StoreWrites(const Scope& scope) : scope_(&scope), open_(scope.lane.size()) {}
 
-  /// Calls applied(message) for each write that this row shows to be applied.
+  /// Calls applied(message, certain) for each write that this row shows to be applied, or perhaps applied.
   template <class F>
   void see(const Row& row, F&& applied) {
     if (row.kind != Kind::store_write || scope_->lane_of(row.process) < 0) return;
@@ -94,8 +99,8 @@ class StoreWrites {
     for (const auto& [op, message] : process.writes) {
       if (op != row.op) {
         *keep++ = {op, message};
-      } else if (row.phase == Phase::ok) {
-        applied(message);
+      } else if (row.phase != Phase::fail) {
+        applied(message, row.phase == Phase::ok);
       }
     }
     process.writes.erase(keep, process.writes.end());

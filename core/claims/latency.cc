@@ -43,7 +43,13 @@ class Latency final : public RowChecker<Latency> {
       return;
     }
     end_.see(row, index);
-    clock_.see(row, [&](MessageId id) { answered(id, row.time, index); });
+    clock_.see(row, [&](MessageId id, bool certain) {
+      if (certain) {
+        answered(id, row.time, index);
+      } else if (scope_.source == Source::completed) {  // elsewhere the auditor knows
+        if (state_.get(id) > 0) perhaps_[id] = 1;
+      }
+    });
     if (clock_.found(row)) {
       std::int64_t& state = state_[row.message];
       if (state > 0) state = untimed;
@@ -55,6 +61,7 @@ class Latency final : public RowChecker<Latency> {
     end_.reset();
     clock_.reset();
     state_.reset();
+    perhaps_.reset();
     first_late_ = none;
   }
 
@@ -78,6 +85,7 @@ class Latency final : public RowChecker<Latency> {
   EffectClock clock_;
   // By id: 0 not invoked; > 0 waiting since (intended send + 1); < 0 answered after −(state + 1); or untimed.
   Paged<std::int64_t> state_;
+  Paged<std::uint8_t> perhaps_;  // by id: it may have an effect
   std::vector<std::int64_t> samples_;
   std::uint64_t first_late_ = none;
 };
@@ -88,7 +96,7 @@ Finding Latency::finish() {
   std::uint64_t unanswered = 0, untimed_ids = 0;
   state_.for_each([&](std::uint64_t id, std::int64_t state) {
     if (state == 0) return;
-    if (state == untimed) {
+    if (state == untimed || (state > 0 && perhaps_.get(id) != 0)) {
       ++untimed_ids;
       return;
     }

@@ -30,17 +30,22 @@ class OrderKey final : public RowChecker<OrderKey> {
     }
     end_.see(row, index);
     if (scope_.source == Source::store) {
-      writes_.see(row, [&](MessageId id) { met(id, 0, no_place, -1, index); });
+      writes_.see(row,
+                  [&](MessageId id, bool certain) { met(id, 0, no_place, -1, certain ? index : doubtful); });
       return;
     }
     const int lane = reader_.lane_of(row);
     if (lane >= 0) met(row.message, static_cast<std::size_t>(lane), row.place, row.position, index);
+    const int perhaps = reader_.doubtful_lane(row);
+    if (perhaps >= 0) met(row.message, static_cast<std::size_t>(perhaps), row.place, row.position, doubtful);
   }
   bool decided() const override { return violations_ > 0; }
   Finding finish() override;
   void reset() override;
 
  private:
+  static constexpr std::uint64_t doubtful = ~std::uint64_t{0};  // the row of an effect that may not have been
+
   struct Send {
     std::uint64_t row : 48 = 0;  // plus one
     std::uint64_t process : 16 = 0;
@@ -86,7 +91,8 @@ void OrderKey::met(MessageId id, std::size_t lane, PlaceId place, std::int64_t p
   if (send.row == 0) return;
   const std::uint64_t tag = scope_.source == Source::audit ? std::uint64_t{place} + 1 : 1;
   const bool fresh = met_.insert(std::uint64_t{id} * scope_.lanes.size() + lane, tag);
-  if (!fresh) return;  // repeats have no place in the order of first effects
+  // Repeats have no place in the order of first effects; nor has what may follow a first that is in doubt.
+  if (!fresh || index == doubtful) return;
   const auto sender = static_cast<ProcessId>(send.process);
   Latest& latest = this->latest(sender_number_[sender] * scope_.lanes.size() + lane, send.key, place);
   if (latest.sent_row != 0) ++compared_;

@@ -50,6 +50,10 @@ class OrderPartition final : public RowChecker<OrderPartition> {
   void see_publish(const Row& row, std::uint64_t index);
   std::uint32_t producer_of(const Row& row);
   void met(const Row& row, std::uint64_t index);
+  void met_by_someone(const Row& row);
+  static std::uint64_t tag(std::uint32_t producer, PlaceId place) {
+    return (std::uint64_t{producer} + 1) << 32 | place;
+  }
   /// Who stored the record, plus one, by rows before this one; 0 = not known.
   std::uint32_t sender_of(const Row& row) const;
   std::uint64_t sent_row(MessageId id, std::uint32_t producer) const;
@@ -115,14 +119,28 @@ std::uint64_t OrderPartition::sent_row(MessageId id, std::uint32_t producer) con
   return other == other_sends_.end() ? 0 : other->second;
 }
 
+/// A record that any of several producers may have sent: their later records of this id may be repeats.
+void OrderPartition::met_by_someone(const Row& row) {
+  const Send send = sends_.get(row.message);
+  if (send.row == 0) return;
+  met_.insert(row.message, tag(static_cast<std::uint32_t>(send.producer), row.place));
+  for (auto other = other_sends_.lower_bound({row.message, 0});
+       other != other_sends_.end() && other->first.first == row.message; ++other) {
+    met_.insert(row.message, tag(other->first.second, row.place));
+  }
+}
+
 void OrderPartition::met(const Row& row, std::uint64_t index) {
   ++records_;
   const std::uint32_t sender = sender_of(row);
-  if (sender == 0) return;
+  if (sender == 0) {
+    met_by_someone(row);
+    return;
+  }
   const Latest now{sent_row(row.message, sender - 1), index, row.position, row.message, row.place};
   if (now.sent_row == 0) return;
   ++judged_;
-  const bool fresh = met_.insert(row.message, std::uint64_t{sender} << 32 | row.place);
+  const bool fresh = met_.insert(row.message, tag(sender - 1, row.place));
   Latest& latest = latest_[std::uint64_t{sender - 1} * scope_.places.size() + row.place];
   if (latest.sent_row != 0) ++compared_;
   if (now.sent_row > latest.sent_row) {

@@ -41,7 +41,7 @@ class Resolver {
     scope_.of_place.resize(t.places.size());
     scope_.in_place = scope_.dead_place = scope_.concerned = scope_.of_place;
     scope_.workload.resize(t.processes.size());
-    scope_.sender = scope_.workload;
+    scope_.sender = scope_.writer = scope_.workload;
     scope_.lane.resize(t.processes.size(), -1);
   }
 
@@ -103,23 +103,10 @@ class Resolver {
       observer(false);
     }
     mark(scope_.in_place, t_, scope_.in_topic);
-    senders_to(scope_.in);
-  }
-
-  void senders_to(const std::string& name) {
-    bool any = false;
-    for (std::size_t p = 0; p < t_.processes.size(); ++p) {
-      const ProcessInfo& process = t_.processes[p];
-      bool sends = false;
-      if (process.role == Role::workload) sends = s_.workloads[process.index].topic == name;
-      if (process.role == Role::stage) {
-        const StageSpec& stage = s_.stages[process.index];
-        sends = has(stage.outputs, name) || stage.retry.dead_letter == name;
-      }
-      scope_.sender[p] = sends;
-      any = any || sends;
+    scope_.sender = writers_of(scope_.in);
+    if (std::find(scope_.sender.begin(), scope_.sender.end(), 1) == scope_.sender.end()) {
+      parameters_.fail("in", "nothing in the scenario sends to " + quoted(scope_.in));
     }
-    if (!any) parameters_.fail("in", "nothing in the scenario sends to " + quoted(name));
   }
 
   void dead_letters() {
@@ -158,6 +145,18 @@ class Resolver {
   }
 
  private:
+  std::vector<std::uint8_t> writers_of(const std::string& name) const {
+    std::vector<std::uint8_t> writers(t_.processes.size());
+    for (std::size_t p = 0; p < t_.processes.size(); ++p) {
+      const ProcessInfo& process = t_.processes[p];
+      if (process.role == Role::workload) writers[p] = s_.workloads[process.index].topic == name;
+      if (process.role != Role::stage) continue;
+      const StageSpec& stage = s_.stages[process.index];
+      writers[p] = has(stage.outputs, name) || stage.retry.dead_letter == name;
+    }
+    return writers;
+  }
+
   static bool writes_in_transactions(const StageSpec& stage) {
     return find(stage.producer, "transactional.id") != nullptr || stage.module == "transactional-stage";
   }
@@ -198,6 +197,7 @@ class Resolver {
     scope_.in = claim_.in;
     scope_.in_topic = topic("in", claim_.in, true);
     const bool store = t_.topics[scope_.in_topic].kind == TopicKind::store;
+    scope_.writer = writers_of(claim_.in);
     scope_.source = store ? Source::store : Source::audit;
     scope_.lanes = {claim_.in};
     mark(scope_.in_place, t_, scope_.in_topic);

@@ -23,18 +23,18 @@ class Throughput final : public RowChecker<Throughput> {
   void see(const Row& row, std::uint64_t index) {
     if (row.kind == Kind::invoke) {
       if (!scope_.sends(row.process) || row.message == 0 || state_[row.message] != 0) return;
-      state_[row.message] = 1;
+      state_[row.message] = sent;
       ++sent_;
       first_ = std::min(first_, row.aux);
       last_ = std::max(last_, row.aux);
       return;
     }
     end_.see(row, index);
-    clock_.see(row, [&](MessageId id) {
+    clock_.see(row, [&](MessageId id, bool certain) {
       std::uint8_t& state = state_[id];
-      if (state != 1) return;  // not ours, or a repeat
-      state = 2;
-      times_.push_back(row.time);
+      if (state != sent && state != perhaps) return;  // not ours, or a repeat
+      state = certain ? done : perhaps;
+      if (certain) times_.push_back(row.time);
     });
   }
   Finding finish() override;
@@ -50,11 +50,13 @@ class Throughput final : public RowChecker<Throughput> {
   }
 
  private:
+  static constexpr std::uint8_t sent = 1, perhaps = 2, done = 3;
+
   Scope scope_;
   double at_least_, trim_;
   EndPhase end_;
   EffectClock clock_;
-  Paged<std::uint8_t> state_;        // by id: 1 invoked, 2 has an effect
+  Paged<std::uint8_t> state_;        // by id: sent, perhaps with an effect, with one
   std::vector<std::int64_t> times_;  // of first effects
   std::uint64_t sent_ = 0;
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max();
@@ -79,15 +81,22 @@ Finding Throughput::finish() {
     return finding;
   }
   for (const std::int64_t time : times_) finding.observed += time >= begin && time < end;
-  finding.value = static_cast<double>(finding.observed) / Duration::nanos(end - begin).in_seconds();
+  std::uint64_t in_doubt = 0;  // effects without a time
+  state_.for_each([&](std::uint64_t, std::uint8_t state) { in_doubt += state == perhaps; });
+  const double seconds = Duration::nanos(end - begin).in_seconds();
+  finding.value = static_cast<double>(finding.observed) / seconds;
   const bool enough = finding.value >= at_least_;
+  if (!enough && static_cast<double>(finding.observed + in_doubt) / seconds >= at_least_) {
+    finding.explanation =
+        "nobody was told when " + counted(in_doubt, "effect") + " took place, on which the rate depends";
+    return finding;
+  }
   finding.verdict = enough ? Verdict::holds : Verdict::violated;
   finding.violations = enough ? 0 : 1;
   if (!enough) finding.witness = {end_.quiet_row()};
-  finding.explanation =
-      format_number(static_cast<double>(static_cast<std::int64_t>(finding.value * 10)) / 10) + "/s " +
-      (enough ? "≥ " : "< ") + format_number(at_least_) + "/s over " +
-      format_duration(Duration::nanos(end - begin));
+  const double rounded = static_cast<double>(static_cast<std::int64_t>(finding.value * 10)) / 10;
+  finding.explanation = format_number(rounded) + "/s " + (enough ? "≥ " : "< ") + format_number(at_least_) +
+                        "/s over " + format_duration(Duration::nanos(end - begin));
   return finding;
 }
 

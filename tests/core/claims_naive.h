@@ -142,9 +142,22 @@ struct Effect {
   MessageId id;
   std::size_t reader;
   std::size_t row;
+  bool certain = true;
 };
 
-/// The effects of all ids but those of other workloads.
+/// Handlers whose end is unknown may have had their effect.
+inline std::vector<Effect> doubtful_completions(const Subject& s, const Rows& rows) {
+  std::vector<Effect> effects;
+  if (!s.in.empty() || s.deliveries) return effects;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& r = rows[i];
+    if (r.kind != Kind::complete || r.phase != Phase::unknown || r.message == 0 || !s.reader(r)) continue;
+    effects.push_back({r.message, *s.reader(r), i, false});
+  }
+  return effects;
+}
+
+/// The effects of all ids.
 inline std::vector<Effect> effects_of(const Subject& s, const Rows& rows) {
   std::vector<Effect> effects;
   std::set<std::pair<PlaceId, std::int64_t>> read;
@@ -198,6 +211,7 @@ inline Answer delivery(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
     if (sent.excluded.count(e.id) != 0 && !nobodys) phantoms.insert(e.id);
   }
   const std::set<std::string> letters = s.dead_letters();
+  for (const Effect& e : doubtful_completions(s, rows)) pending.insert(e.id);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& r = rows[i];
     if (!is_record(r) || r.message == 0) continue;

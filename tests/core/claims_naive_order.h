@@ -60,10 +60,14 @@ inline Answer order_partition(const Lab& lab, const ClaimSpec& c, const Rows& ro
   std::map<std::pair<PlaceId, Producer>, std::vector<Met>> sequences;
   Answer a;
   std::uint64_t judged = 0;
+  std::vector<Effect> unsure;  // records that any of several producers may have sent
   for (const Effect& e : effects_of(s, rows)) {
     ++a.population;
     const auto sender = sender_of(lab, rows, e.row, s.in);
-    if (!sender) continue;
+    if (!sender) {
+      unsure.push_back(e);
+      continue;
+    }
     const auto sent = first_send(lab, rows, e.row, e.id, *sender, s.in);
     if (!sent) continue;
     ++judged;
@@ -73,6 +77,10 @@ inline Answer order_partition(const Lab& lab, const ClaimSpec& c, const Rows& ro
     for (const Met& met : before) {
       repeat = repeat || met.id == e.id;
       later = later || met.sent > *sent;
+    }
+    for (const Effect& other : unsure) {
+      const bool here = other.id == e.id && rows[other.row].place == rows[e.row].place;
+      repeat = repeat || (here && first_send(lab, rows, other.row, e.id, *sender, s.in));
     }
     if (later && (!repeat || strict)) ++a.violations;
     before.push_back({e.id, *sent});
@@ -86,13 +94,14 @@ inline Answer order_partition(const Lab& lab, const ClaimSpec& c, const Rows& ro
   return a;
 }
 
-/// Store writes as effects: applied where their op is ok.
+/// Store writes as effects: applied where their op is ok, perhaps where its end is unknown.
 inline std::vector<Effect> store_effects(const Subject& s, const Rows& rows) {
   std::vector<Effect> effects;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& r = rows[i];
-    if (r.kind != Kind::store_write || r.phase != Phase::ok || s.info(r) == nullptr ||
-        s.info(r)->role != Role::stage || s.lab.scenario.stages[s.info(r)->index].store != s.in) {
+    if (r.kind != Kind::store_write || r.phase == Phase::invoke || r.phase == Phase::fail ||
+        s.info(r) == nullptr || s.info(r)->role != Role::stage ||
+        s.lab.scenario.stages[s.info(r)->index].store != s.in) {
       continue;
     }
     std::size_t from = 0;  // behind the last time that the op ended, or another incarnation wrote
@@ -105,7 +114,7 @@ inline std::vector<Effect> store_effects(const Subject& s, const Rows& rows) {
       const Row& w = rows[j];
       if (w.kind == Kind::store_write && w.process == r.process && w.incarnation == r.incarnation &&
           w.phase == Phase::invoke && w.op == r.op && w.message != 0) {
-        effects.push_back({w.message, 0, i});
+        effects.push_back({w.message, 0, i, r.phase == Phase::ok});
       }
     }
   }
@@ -135,11 +144,16 @@ inline Answer order_key(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
   using Reader = std::tuple<std::size_t, ProcessId, std::uint32_t, PlaceId>;
   std::map<Reader, std::vector<std::size_t>> sequences;
   std::set<std::tuple<MessageId, std::size_t, PlaceId>> met;
-  for (const Effect& e : s.is_store() ? store_effects(s, rows) : effects_of(s, rows)) {
+  std::vector<Effect> effects = s.is_store() ? store_effects(s, rows) : effects_of(s, rows);
+  const std::vector<Effect> doubtful = doubtful_completions(s, rows);
+  effects.insert(effects.end(), doubtful.begin(), doubtful.end());
+  std::stable_sort(effects.begin(), effects.end(),
+                   [](const Effect& x, const Effect& y) { return x.row < y.row; });
+  for (const Effect& e : effects) {
     const auto send = send_of(e.id, e.row);
     if (!send) continue;
     const PlaceId place = by_log ? rows[e.row].place : 0;
-    if (!met.insert({e.id, e.reader, place}).second) continue;
+    if (!met.insert({e.id, e.reader, place}).second || !e.certain) continue;
     std::vector<std::size_t>& before = sequences[{e.reader, send->process, send->key, place}];
     if (!before.empty()) ++a.observed;
     if (std::any_of(before.begin(), before.end(), [&](std::size_t sent) { return sent > send->row; }))

@@ -111,7 +111,7 @@ class RandomHistory {
       r.place = in;
       r.position = static_cast<std::int64_t>(id);
       r.incarnation = incarnation;
-      if (kind == Kind::complete && accident()) r.phase = Phase::fail;
+      if (kind == Kind::complete && accident()) r.phase = once_in(2) ? Phase::fail : Phase::unknown;
       if (!accident()) life.push_back(r);
     }
   }
