@@ -78,7 +78,7 @@ def _settle(folder: Path) -> None:
 
 
 def write_json(path: Path, document: object) -> None:
-    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:

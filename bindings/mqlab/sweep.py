@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from mqlab.errors import HistoryError, ScenarioError
 from mqlab.result import read_json
-from mqlab.scenario import Scenario
+from mqlab.scenario import Scenario, toml_value
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Progress = Callable[[int, int], None]  # cells done, cells in all
+_PLAIN = (bool, int, float, str)  # what a column can hold; lists and tables go in as TOML text
 _QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 
@@ -48,7 +49,7 @@ class Cell:
         done = api.run(self.scenario, world=self.world, seed=self.seed)
         latency = done.latency
         return {
-            **dict(self.settings),
+            **{path: value if isinstance(value, _PLAIN) else toml_value(value) for path, value in self.settings},
             "world": self.world,
             "repeat": self.repeat,
             "seed": self.seed,

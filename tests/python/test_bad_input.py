@@ -40,7 +40,7 @@ WRONG = {
     "no instance": ("instances = 2", "instances = 0", ("instances",)),
     "too many partitions": ("partitions = 2", "partitions = 2000000000", ("partitions",)),
     "a number where a name belongs": ('name = "embed"', "name = 7", ("name",)),
-    "duplicate names": ('name = "vectors"\npart', 'name = "requests"\npart', ("requests",)),
+    "duplicate names": ('[[observers]]', '[[topics]]\nname = "requests"\n\n[[observers]]', ("requests",)),
     "duplicate keys": ("messages = 20", "messages = 20\nmessages = 21", ("messages",)),
     "more replicas than nodes": ('name = "requests"\n', 'name = "requests"\nreplication = 3\n', ("replication",)),
     "not TOML": ("[workload]", "[workload", ()),

@@ -49,7 +49,8 @@ def _show_claim(verdict: ClaimVerdict, name: str, width: int, searched: bool) ->
     line.add_column()
     line.add_row(name, says, reason)
     output.out.print(line)
-    for number, step in enumerate(verdict.story, 1):
+    story = verdict.story if verdict.value is None else ()  # a cost has no story, only the run it was measured in
+    for number, step in enumerate(story, 1):
         output.out.print(Text(f"  {number:>2} {step}"))
     if verdict.reproduced is not None:
         again = verdict.reproduced

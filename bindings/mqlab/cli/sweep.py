@@ -54,16 +54,17 @@ def command(
             store=store,
             progress=advance,
         )
+    claims = [claim.scope for claim in loaded.core.claims]
     if out is not None and store is not None:
         write_table(table, out)
         shutil.rmtree(store, ignore_errors=True)
     if json:
         output.print_json({"schema": "mqlab.sweep/1", "table": str(out) if out else None, "rows": _plain(table)})
     else:
-        output.out.print(_table(table, list(varied)))
+        output.out.print(_table(table, list(varied), claims))
         if out is not None:
             output.out.print(f"table  {out}", markup=False)
-    return _exit_code(table)
+    return _exit_code(table, claims)
 
 
 def _values(text: str) -> tuple[str, list[Any]]:
@@ -84,13 +85,8 @@ def _value(text: str, whole: str) -> Any:
         return text
 
 
-def _claims(table: pd.DataFrame) -> list[str]:
-    verdicts = {"holds", "violated", "undecided"}
-    return [c for c in table.columns if table[c].dtype.kind not in "biuf" and set(table[c].dropna()) <= verdicts]
-
-
-def _exit_code(table: pd.DataFrame) -> int:
-    seen = {verdict for claim in _claims(table) for verdict in table[claim]}
+def _exit_code(table: pd.DataFrame, claims: list[str]) -> int:
+    seen = {verdict for claim in claims for verdict in table[claim]}
     if "violated" in seen:
         return EXIT_VIOLATED
     return EXIT_UNDECIDED if "undecided" in seen else EXIT_AS_EXPECTED
@@ -102,7 +98,7 @@ def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in row.items()} for row in rows]
 
 
-def _table(table: pd.DataFrame, varied: list[str]) -> Table:
+def _table(table: pd.DataFrame, varied: list[str], claims: list[str]) -> Table:
     """Means over the repeats, one line a combination."""
     keys = [*varied, "world"]
     shown = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
@@ -115,7 +111,7 @@ def _table(table: pd.DataFrame, varied: list[str]) -> Table:
         settings = [str(v) for v in (values if isinstance(values, tuple) else (values,))]
         numbers = [output.count(group["throughput"].mean())]
         numbers += [output.duration(group[m].mean()) for m in _MEASURES[1:]]
-        shown.add_row(*settings, str(len(group)), *numbers, _tally(group))
+        shown.add_row(*settings, str(len(group)), *numbers, _tally(group, claims))
     return shown
 
 
@@ -125,10 +121,10 @@ def _short(paths: list[str]) -> list[str]:
     return last if len(set(last)) == len(last) else paths
 
 
-def _tally(group: pd.DataFrame) -> str:
+def _tally(group: pd.DataFrame, claims: list[str]) -> str:
     """ "all hold", or each claim that does not, with how often."""
     odd = []
-    for claim in _claims(group):
+    for claim in claims:
         for verdict in ("violated", "undecided"):
             if times := int((group[claim] == verdict).sum()):
                 odd.append(f"{claim.split(' ')[0]} {verdict}" + (f" {times}/{len(group)}" if len(group) > 1 else ""))

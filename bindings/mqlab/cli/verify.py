@@ -37,7 +37,7 @@ def command(
 ) -> int:
     """Search for schedules that break the claims; with --world live, run what was found on the real broker."""
     loaded = options.load_with(scenario, set_)
-    seconds = _seconds(for_) if for_ else None
+    seconds = _seconds(for_) if for_ is not None else None
     most = schedules or (2000 if seconds is None else 2**62)
     with output.progress("schedules", schedules or (most if seconds is None else None)) as bar:
 
