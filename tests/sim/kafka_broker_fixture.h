@@ -35,12 +35,13 @@ class BareClient final : public Component {
     if (event.kind == heartbeat_event) {
       beats.push_back({world_.now(), static_cast<std::uint32_t>(event.a), static_cast<Error>(event.x)});
     }
-    if (event.kind == wake) awake = true;
+    if (event.kind == wake && event.x == alarm) awake = true;
   }
   static constexpr std::uint16_t wake = 100;
   std::vector<Got> got;
   std::vector<Beat> beats;
   bool awake = false;
+  std::uint32_t alarm = 0;  ///< number of the latest; earlier ones are void
 
  private:
   World& world_;
@@ -103,9 +104,12 @@ struct Lab {
   Replica& replica(PlaceId place, NodeIndex n) { return *partition(place).replica(n); }
   Instant now() { return world.now(); }
 
-  void run_until(Instant at) {
+  void set_alarm(Instant at) {
     timer->awake = false;
-    world.schedule(at, *timer, BareClient::wake);
+    world.schedule(at, *timer, BareClient::wake, 0, ++timer->alarm);
+  }
+  void run_until(Instant at) {
+    set_alarm(at);
     while (!timer->awake && world.step()) {
     }
     ASSERT_TRUE(timer->awake);
@@ -153,9 +157,7 @@ struct Lab {
   /// Runs until the answer is there, at most for so long.
   template <class A>
   A* await(std::uint32_t c, Duration at_most = Duration::seconds(60)) {
-    const Instant end = now() + at_most;
-    timer->awake = false;
-    world.schedule(end, *timer, BareClient::wake);
+    set_alarm(now() + at_most);
     while (answer<A>(c) == nullptr && !timer->awake && world.step()) {
     }
     return answer<A>(c);
