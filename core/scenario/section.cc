@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/limits.h"
 #include "core/scenario/keys.h"
 #include "core/scenario/text.h"
 #include "core/scenario/units.h"
@@ -151,12 +152,18 @@ std::uint64_t Section::bytes(std::string_view key, std::uint64_t otherwise, std:
   return *size;
 }
 
+void Section::check_length(std::string_view key, const Node& list) const {
+  if (list.children.size() <= limits::scenario_list) return;
+  fail(key, "more than " + std::to_string(limits::scenario_list) + " of them");
+}
+
 std::vector<std::string> Section::texts(std::string_view key) const {
   const Node* value = node(key);
   if (value == nullptr) return {};
   if (value->type == Node::Type::text)
     return value->text.empty() ? std::vector<std::string>{} : std::vector{value->text};
   if (!value->is_array()) wrong_type(key, "a list of strings");
+  check_length(key, *value);
   std::vector<std::string> list;
   for (const Node& element : value->children) {
     if (element.type != Node::Type::text || element.text.empty()) fail(key, "must be a list of strings");
@@ -169,6 +176,7 @@ std::vector<Duration> Section::durations(std::string_view key) const {
   const Node* value = node(key);
   if (value == nullptr) return {};
   if (!value->is_array()) return {duration_of(key, *value)};
+  check_length(key, *value);
   std::vector<Duration> list;
   for (const Node& element : value->children) list.push_back(duration_of(key, element));
   return list;

@@ -60,6 +60,7 @@ class Section {
 
  private:
   [[noreturn]] void wrong_type(std::string_view key, std::string_view wanted) const;
+  void check_length(std::string_view key, const Node& list) const;
   Duration duration_of(std::string_view key, const Node& value) const;
 
   const Node& table_;
