@@ -55,7 +55,7 @@ ProcessId NatsCluster::leader(PlaceId place) const {
 }
 
 void NatsCluster::audit() {
-  for (const Stream* s : streams_) s->audit(world_.setup().topology.auditor);
+  for (Stream* s : streams_) s->audit(world_.setup().topology.auditor);
 }
 
 // ---- operations ------------------------------------------------------------------------------------------------

@@ -178,7 +178,9 @@ Capabilities NatsPlan::capabilities(ProcessId process) const {
   const bool acks = std::ranges::any_of(client.inputs, [&](const InputValues& input) {
     return !input.ordered && values_.consumers[input.consumer].ack != AckPolicy::none;
   });
-  c.queue = c.negative_ack = c.in_progress = c.terminate = acks;
+  // Without acknowledgements an ack is taken and has no effect, so that any module can read so.
+  c.queue = !client.inputs.empty();
+  c.negative_ack = c.in_progress = c.terminate = acks;
   c.deduplicates = client.message_id && !client.outputs.empty() &&
                    std::ranges::all_of(client.outputs, [&](const OutputValues& output) {
                      return values_.streams[output.stream].duplicate_window.ns > 0;

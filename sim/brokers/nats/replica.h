@@ -35,7 +35,8 @@ struct Replica {
   Instant disk_free = {};
   Instant planned_start = {}, planned_end = {};
   Ring<Step> syncing;                ///< always: fsyncs under way, by end
-  bool configured_on_disk = false;   ///< the stream's own file was synced
+  bool configured = true;            ///< it knows of the stream at all
+  bool configured_on_disk = false;   ///< and would after a power loss
 
   /// Appends that have arrived by now.
   void settle(Instant now) {
@@ -58,9 +59,9 @@ struct Replica {
   }
   Duration interval = Duration::forever();
 
-  /// sync always: when what is written at `at` will be on disk. One server syncs each write by itself; a replicated
-  /// stream syncs its write-ahead log for all that came meanwhile.
-  Instant sync(Instant at, Duration cost, bool grouped) {
+  /// sync always: when the `written` messages it holds at `at` will be on disk. One server syncs each write by itself;
+  /// a replicated stream syncs its write-ahead log for all that came meanwhile.
+  Instant sync(Instant at, std::int64_t written, Duration cost, bool grouped) {
     Instant done;
     if (grouped && at <= planned_start) {
       done = planned_end;
@@ -70,7 +71,7 @@ struct Replica {
       disk_free = planned_end;
       done = planned_end;
     }
-    syncing.push_back({done, length});
+    syncing.push_back({done, written});
     return done;
   }
   /// Least length that survives a power loss now.

@@ -102,7 +102,7 @@ Instant Replicas::appended(std::int64_t length) {
   const bool always = cluster_.values().server.sync_always;
   Replica& own = *copy_of(leader_);
   own.write(now, length);
-  const Instant own_done = always ? own.sync(now, fsync(own), !alone()) : now;
+  const Instant own_done = always ? own.sync(now, length, fsync(own), !alone()) : now;
   if (alone()) return own_done;
   Network& network = cluster_.world().network();
   std::array<Instant, limits::nodes> answers;
@@ -113,7 +113,7 @@ Instant Replicas::appended(std::int64_t length) {
     copy.last_arrival = arrives;
     copy.settle(now);
     copy.incoming.push_back({arrives, length});
-    const Instant done = always ? copy.sync(arrives, fsync(copy), true) : arrives;
+    const Instant done = always ? copy.sync(arrives, length, fsync(copy), true) : arrives;
     answers[n++] = done + network.delay(copy.node, leader_);
   }
   const std::uint32_t needed = majority() - 1;
@@ -186,8 +186,9 @@ void Replicas::lose_power(Replica& copy) {
   const World& world = cluster_.world();
   const std::int64_t least = copy.durable(world.now());
   if (world.now() - Instant{} >= File::write_back_after) copy.configured_on_disk = true;
+  copy.configured = copy.configured && copy.configured_on_disk;
   std::int64_t kept = 0;
-  if (copy.configured_on_disk) {
+  if (copy.configured) {
     const auto unsure = static_cast<std::uint64_t>(copy.length - least) + 1;
     kept = least + static_cast<std::int64_t>(
                        below(world.draw(Purpose::write_back, stream_.index(), copy.node, static_cast<std::uint64_t>(world.now().ns)), unsure));
@@ -204,7 +205,7 @@ void Replicas::booted(ProcessId node) {
   copy->disk_free = copy->planned_start = copy->planned_end = cluster_.world().now();
   copy->forgotten = stream_.first();
   if (alone()) {
-    gone_ = gone_ || !copy->configured_on_disk;
+    gone_ = !copy->configured;
     leader_ = gone_ ? no_process : node;
     ++term_;
     led_since_ = cluster_.world().now();
@@ -248,10 +249,11 @@ void Replicas::caught_up(ProcessId node, std::uint32_t generation) {
   if (generation != copy.generation || !copy.catching_up) return;
   copy.catching_up = false;
   copy.following = true;
-  copy.configured_on_disk = copy.configured_on_disk || cluster_.values().server.sync_always;
+  if (!copy.configured) copy.configured_on_disk = cluster_.values().server.sync_always;
+  copy.configured = true;
   copy.cut_to(copy_of(leader_)->length);
   copy.write(cluster_.world().now(), copy_of(leader_)->length);
-  if (cluster_.values().server.sync_always) copy.sync(cluster_.world().now(), fsync(copy), true);
+  if (cluster_.values().server.sync_always) copy.sync(cluster_.world().now(), copy.length, fsync(copy), true);
   if (node == deposed_) deposed_ = no_process;
   watch_quorum();
   commit_what_is_held();
@@ -366,7 +368,7 @@ void Replicas::lead(Replica& winner) {
     stop_following(copy);
     copy.cut_to(winner.length);
   }
-  gone_ = std::ranges::none_of(copies_, &Replica::configured_on_disk);
+  gone_ = std::ranges::none_of(copies_, &Replica::configured);
   quorum_lost_ = false;
   ++quorum_generation_;
   stream_.led_anew(winner.length);

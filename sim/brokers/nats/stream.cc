@@ -192,7 +192,8 @@ void Stream::quorum_back() {
   deliver();
 }
 
-void Stream::audit(ProcessId auditor) const {
+void Stream::audit(ProcessId auditor) {
+  expire();
   World& world = cluster_.world();
   const bool readable = replicas_.gone() || (replicas_.leader() != no_process && world.alive(replicas_.leader()));
   const std::int64_t first = replicas_.gone() ? 1 : first_, last = replicas_.gone() ? 0 : last_;

@@ -39,7 +39,7 @@ class Stream {
   void expire();                      ///< max_age
   /// A pull (or creation) found nobody: it is answered when the stream is led again.
   void call_back(Connection* connection, std::uint32_t epoch, const Op& op);
-  void audit(ProcessId auditor) const;
+  void audit(ProcessId auditor);
 
   // ---- for Replicas and the node ----
   void commit_to(std::int64_t length);

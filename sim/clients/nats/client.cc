@@ -184,12 +184,12 @@ void NatsClient::post_settled() {
 // ---- acks ------------------------------------------------------------------------------------------------------
 
 /// An ack is a message without an answer: the library is content when it has written it. With AckSync the last one of
-/// the effect asks for a reply.
+/// the effect asks for a reply. An ordered consumer's messages have nobody to send it to.
 void NatsClient::answer(const Effect& effect, OpKind kind) {
   bool confirm = false;
   for (std::size_t i = 0; i < effect.receipts.size(); ++i) {
     const std::uint32_t port = port_of(effect.receipts[i]);
-    if (port >= inputs_.size()) continue;
+    if (port >= inputs_.size() || values_.inputs[port].ordered) continue;
     auto* op = cluster_.arena().make<Op>();
     op->kind = kind;
     op->target = inputs_[port].consumer;

@@ -1,0 +1,273 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sim/nats_run.h"
+
+namespace mqlab::sim::nats {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(NatsConsumer, GivesMessagesInStreamOrderWithSequenceAndAttempt) {
+  NatsRun run(system());
+  run.script("p", publisher(3));
+  run.script("c-0", consumer(1, ack));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 2, 3));
+  const auto rows = run.rows(Kind::deliver);
+  EXPECT_EQ(rows[1].position, 2);
+  EXPECT_EQ(rows[1].attempt, 1);
+  EXPECT_EQ(run.committed(), 4);
+  EXPECT_TRUE(run.quiet());
+}
+
+// broker-facts vector 9: m1 is not acked, m2 and m3 are.
+TEST(NatsConsumer, AMessageNotAcknowledgedComesAgainAfterItsTime) {
+  NatsRun run(system());
+  run.script("p", publisher(3));
+  run.script("c-0", consumer(1, [](const Message& m, Effects& e) {
+    if (m.id != 1 || m.attempt == 2) ack(m, e);
+  }));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 2, 3, 1));
+  const auto rows = run.rows(Kind::deliver);
+  EXPECT_EQ(rows[3].attempt, 2);
+  // 30 s, the timer's millisecond, and one way of the network already counted in both.
+  EXPECT_NEAR(at(rows[3]) - at(rows[0]), 30.001, 0.0001);
+}
+
+TEST(NatsConsumer, OneAckPendingKeepsOrderAndWaits) {
+  NatsRun run(system("", "max_ack_pending = 1"));
+  run.script("p", publisher(3));
+  run.script("c-0", consumer(1, [](const Message& m, Effects& e) {
+    if (m.id != 1 || m.attempt == 2) ack(m, e);
+  }));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 1, 2, 3));
+  EXPECT_NEAR(at(run.rows(Kind::deliver)[1]), 30.0, 0.1);
+}
+
+// Both the expired m1 and the new m4 are ready when the consumer asks again: m1 goes first.
+TEST(NatsConsumer, RedeliveryGoesBeforeNewMessages) {
+  NatsRun run(system("", "ack_wait = \"1s\""));
+  run.script("p", [](const Now&, const Event& e, Effects& effects) {
+    if (e.kind == EventKind::start) effects.publish(0, message(1));
+    if (e.kind == EventKind::invoke) effects.publish(0, message(4));  // at 1 s
+  });
+  run.script("c-0", [](const Now&, const Event& e, Effects& effects) {
+    if (e.kind == EventKind::start) effects.fetch(0, 1);
+    if (e.kind == EventKind::tick) effects.fetch(0, 10);
+    for (const Message& m : e.messages) {
+      if (m.attempt > 1 || m.id != 1) ack(m, effects);
+    }
+  }, {Duration::seconds(2)});
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 1, 4));
+}
+
+TEST(NatsConsumer, NackGivesItBackAtOnceOrAfterADelay) {
+  NatsRun run(system());
+  run.script("p", publisher(2));
+  run.script("c-0", consumer(1, [](const Message& m, Effects& e) {
+    if (m.attempt == 3) return ack(m, e);
+    if (m.id == 1) e.nack({&m.receipt, 1}, m.attempt == 1 ? Duration{} : Duration::seconds(5));
+    if (m.id == 2) ack(m, e);
+  }));
+  run.run();
+  const auto rows = run.rows(Kind::deliver);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 1, 2, 1));
+  EXPECT_LT(at(rows[1]) - at(rows[0]), 0.01);
+  EXPECT_NEAR(at(rows[3]) - at(rows[1]), 5.0, 0.02);
+  EXPECT_EQ(run.committed(), 3);
+}
+
+TEST(NatsConsumer, InProgressStartsTheTimeAgain) {
+  NatsRun run(system("", "ack_wait = \"2s\""));
+  run.script("p", publisher(1));
+  std::uint64_t receipt = 0;
+  run.script("c-0", [&](const Now& now, const Event& e, Effects& effects) {
+    if (e.kind == EventKind::start) effects.fetch(0, 1);
+    if (e.kind == EventKind::delivered) {
+      receipt = e.messages[0].receipt;
+      effects.fetch(0, 1);
+    }
+    if (e.kind != EventKind::tick) return;
+    if (now.mono < Instant{} + Duration::seconds(6)) {
+      effects.progress({&receipt, 1});
+    } else {
+      effects.ack({&receipt, 1});
+    }
+  }, {Duration::millis(1500), Duration::seconds(3), Duration::millis(4500), Duration::seconds(6)});
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1));
+  EXPECT_EQ(run.committed(), 2);
+}
+
+TEST(NatsConsumer, TerminatedIsDoneWith) {
+  NatsRun run(system("", "ack_wait = \"1s\""));
+  run.script("p", publisher(1));
+  run.script("c-0", consumer(1, [](const Message& m, Effects& e) { e.terminate({&m.receipt, 1}); }));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1));
+  EXPECT_EQ(run.committed(), 2);
+}
+
+// Case: seq 1 three times, then seq 2 three times, then silence; both stay in the stream.
+TEST(NatsConsumer, BeyondMaxDeliverAMessageIsPassedOver) {
+  NatsRun run(system("", "ack_wait = \"1s\", max_deliver = 3, max_ack_pending = 1"));
+  run.script("p", publisher(2));
+  run.script("c-0", consumer(1, [](const Message&, Effects&) {}));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 1, 1, 2, 2, 2));
+  EXPECT_THAT(run.stored(), ElementsAre(1, 2));
+  EXPECT_EQ(run.committed(), 3);
+  EXPECT_TRUE(run.quiet());
+}
+
+TEST(NatsConsumer, BackoffReplacesAckWaitByDelivery) {
+  NatsRun run(system("", "backoff = [\"1s\", \"3s\", \"7s\"], max_deliver = 5"));
+  run.script("p", publisher(1));
+  run.script("c-0", consumer(1, [](const Message&, Effects&) {}));
+  run.run();
+  const auto rows = run.rows(Kind::deliver);
+  ASSERT_EQ(rows.size(), 5u);
+  EXPECT_NEAR(at(rows[1]) - at(rows[0]), 1.0, 0.01);
+  EXPECT_NEAR(at(rows[2]) - at(rows[1]), 3.0, 0.01);
+  EXPECT_NEAR(at(rows[3]) - at(rows[2]), 7.0, 0.01);
+  EXPECT_NEAR(at(rows[4]) - at(rows[3]), 7.0, 0.01);
+}
+
+TEST(NatsConsumer, AckAllCoversWhatWasDeliveredBefore) {
+  NatsRun run(system("", "ack_policy = \"all\", ack_wait = \"1s\""));
+  run.script("p", publisher(3));
+  run.script("c-0", consumer(1, [](const Message& m, Effects& e) {
+    if (m.id == 3) ack(m, e);
+  }));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 2, 3));
+  EXPECT_EQ(run.committed(), 4);
+}
+
+TEST(NatsConsumer, AckNoneGivesEachOnce) {
+  NatsRun run(system("", "ack_policy = \"none\""));
+  EXPECT_FALSE(run.setup().capabilities[run.process("c-0")].negative_ack);
+  run.script("p", publisher(3));
+  run.script("c-0", consumer(2, [](const Message&, Effects&) {}));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 2, 3));
+}
+
+// nats-server#4786: the ack of an earlier delivery settles the later one too.
+TEST(NatsConsumer, ALateAckSettlesAnothersDelivery) {
+  const std::string two = "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\nconsumer = { durable = \"c\" }\n";
+  NatsRun run(system("", "ack_wait = \"1s\"", "", "", two));
+  run.script("p", publisher(1));
+  std::uint64_t receipt = 0;
+  run.script("c-0", [&](const Now&, const Event& e, Effects& effects) {
+    if (e.kind == EventKind::start) effects.fetch(0, 1);
+    if (e.kind == EventKind::delivered) receipt = e.messages[0].receipt;
+    if (e.kind == EventKind::tick) effects.ack({&receipt, 1});
+  }, {Duration::millis(1500)});
+  run.script("d-0", [](const Now&, const Event& e, Effects& effects) {
+    if (e.kind == EventKind::tick || e.kind == EventKind::delivered) effects.fetch(0, 1);
+  }, {Duration::millis(100)});
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1));
+  EXPECT_THAT(run.delivered("d-0"), ElementsAre(1));  // at 1 s, and never again though d does not ack it
+  EXPECT_EQ(run.committed(), 2);
+  EXPECT_TRUE(run.quiet());
+}
+
+TEST(NatsConsumer, RequestsTakeTurns) {
+  const std::string two = "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\nconsumer = { durable = \"c\" }\n";
+  NatsRun run(system("", "", "", "", two));
+  run.script("p", [](const Now&, const Event& e, Effects& effects) {
+    if (e.kind != EventKind::invoke) return;  // at 1 s: both wait by then
+    for (MessageId id = 1; id <= 4; ++id) effects.publish(0, message(id));
+  });
+  for (const char* name : {"c-0", "d-0"}) run.script(name, consumer(10, ack));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 3));
+  EXPECT_THAT(run.delivered("d-0"), ElementsAre(2, 4));
+}
+
+TEST(NatsConsumer, AFetchOfManyTakesWhatThereIs) {
+  NatsRun run(system());
+  run.script("p", publisher(3));
+  run.script("c-0", [](const Now&, const Event& e, Effects& effects) {
+    if (e.kind == EventKind::start) effects.fetch(0, 10, Duration::seconds(3));
+    if (e.kind == EventKind::delivered && !e.messages.empty()) effects.fetch(0, 10, Duration::seconds(3));
+  });
+  run.run();
+  const auto answers = run.rows(Kind::fetch, Phase::ok);
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].aux, 3);
+  EXPECT_LT(at(answers[0]), 0.01);
+  EXPECT_EQ(answers[1].aux, 0);  // nothing more within its time
+  EXPECT_NEAR(at(answers[1]) - at(answers[0]), 3.0, 0.001);
+}
+
+// Held back by max_ack_pending, the library waits for the rest until its request runs out (250 ms).
+TEST(NatsConsumer, AFetchBeyondMaxAckPendingWaitsItsRequestOut) {
+  NatsRun run(system("", "max_ack_pending = 2"));
+  run.script("p", publisher(5));
+  run.script("c-0", consumer(4, ack));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 2, 3, 4, 5));
+  const auto answers = run.rows(Kind::fetch, Phase::ok);
+  EXPECT_EQ(answers[0].aux, 2);
+  EXPECT_NEAR(at(answers[0]), 0.25, 0.001);
+}
+
+TEST(NatsConsumer, DoubleAckSettlesWhenTheServerHasConfirmed) {
+  NatsRun plain(system()), confirmed(system("", "ack_sync = true"));
+  for (NatsRun* run : {&plain, &confirmed}) {
+    run->script("p", publisher(1));
+    run->script("c-0", consumer(1, ack));
+    run->run();
+  }
+  const auto took = [](NatsRun& run) {
+    return run.rows(Kind::ack, Phase::ok).at(0).time - run.rows(Kind::ack, Phase::invoke).at(0).time;
+  };
+  EXPECT_EQ(took(plain), 0);
+  EXPECT_EQ(took(confirmed), Duration::micros(1400).ns);  // 1 ms of the flusher and a round trip
+}
+
+TEST(NatsConsumer, AKilledClientsRequestIsForgotten) {
+  NatsRun run(system("", "ack_wait = \"20s\"", "", "", R"(
+[[fault]]
+at = { time = "500ms" }
+action = "kill"
+target = "c-0"
+heal = "3s"
+)"));
+  run.script("p", [](const Now&, const Event& e, Effects& effects) {
+    if (e.kind == EventKind::invoke) effects.publish(0, message(1));  // at 1 s, when nobody is there
+  });
+  run.script("c-0", consumer(1, ack));
+  run.run();
+  const auto rows = run.rows(Kind::deliver);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].attempt, 1);  // it was not given to the dead one
+  EXPECT_NEAR(at(rows[0]), 3.5, 0.01);
+}
+
+// Killed with a message in hand: it comes to the next incarnation, as delivery 2, when its time is over.
+TEST(NatsConsumer, WhatADeadClientHeldComesAgain) {
+  NatsRun run(system("", "ack_wait = \"5s\"", "", "", R"(
+[[fault]]
+at = { process = "c-0", step = "deliver", message = 1 }
+action = "kill"
+heal = "1s"
+)"));
+  run.script("p", publisher(2));
+  run.script("c-0", consumer(1, ack));
+  run.run();
+  EXPECT_THAT(run.delivered("c-0"), ElementsAre(1, 2, 1));
+  EXPECT_EQ(run.rows(Kind::deliver)[2].attempt, 2);
+  EXPECT_EQ(run.committed(), 3);
+}
+
+}  // namespace
+}  // namespace mqlab::sim::nats

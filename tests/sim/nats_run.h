@@ -1,0 +1,166 @@
+// A simulated NATS system under test: a scenario in TOML, processes whose modules a test may write itself.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/faults/anchor.h"
+#include "core/history/audit.h"
+#include "core/scenario/reader.h"
+#include "sim/world.h"
+
+namespace mqlab::sim::nats {
+
+/// What a scripted process does: the test's own code, called for each event.
+using Script = std::function<void(const Now&, const Event&, Effects&)>;
+
+/// Woken by a tick at given times of the run.
+class Scripted final : public Module {
+ public:
+  Scripted(const Script& script, const std::vector<Duration>& ticks) : script_(script), ticks_(ticks) {}
+  void handle(const Now& now, const Event& event, Effects& effects) override {
+    if (event.kind == EventKind::tick) ++next_;
+    script_(now, event, effects);
+  }
+  Instant deadline() const override { return next_ < ticks_.size() ? Instant{} + ticks_[next_] : Instant::never(); }
+
+ private:
+  const Script& script_;
+  const std::vector<Duration>& ticks_;
+  std::size_t next_ = 0;
+};
+
+class ScriptPlan final : public ModulePlan {
+ public:
+  ScriptPlan(Script script, std::vector<Duration> ticks) : script_(std::move(script)), ticks_(std::move(ticks)) {}
+  Module* make(Arena& arena, const ModuleContext&) const override { return arena.make<Scripted>(script_, ticks_); }
+  std::vector<Kind> effects() const override { return {}; }
+
+ private:
+  Script script_;
+  std::vector<Duration> ticks_;
+};
+
+inline Message message(MessageId id, std::uint32_t size = 100) {
+  Message m;
+  m.id = id;
+  m.size = size;
+  m.digest = id * 7919ull;
+  return m;
+}
+
+class NatsRun {
+ public:
+  explicit NatsRun(const std::string& toml) : scenario_(read_scenario(toml, "test.toml")), setup_(scenario_) {}
+
+  ProcessId process(const std::string& name) const { return setup_.topology.process(name); }
+  void script(const std::string& name, Script script, std::vector<Duration> ticks = {}) {
+    setup_.modules[process(name)] = std::make_unique<ScriptPlan>(std::move(script), std::move(ticks));
+  }
+  World& begin(std::uint64_t seed = 1) {
+    schedule_.seed = seed;
+    faults_.clear();
+    for (const FaultSpec& fault : scenario_.faults) faults_.push_back(bind(fault, setup_.scenario, setup_.topology));
+    world_ = std::make_unique<World>(setup_, std::size_t{1} << 28);
+    world_->begin(schedule_, faults_);
+    return *world_;
+  }
+  World& run(std::uint64_t seed = 1) {
+    begin(seed).run();
+    return *world_;
+  }
+  World& world() { return *world_; }
+  Setup& setup() { return setup_; }
+
+  std::vector<Row> rows(Kind kind, const std::string& of = "") const {
+    std::vector<Row> found;
+    const ProcessId only = of.empty() ? no_process : process(of);
+    for (std::size_t i = 0; i < world_->history().size(); ++i) {
+      const Row& row = world_->history()[i];
+      if (row.kind == kind && (only == no_process || row.process == only)) found.push_back(row);
+    }
+    return found;
+  }
+  std::vector<Row> rows(Kind kind, Phase phase, const std::string& of = "") const {
+    std::vector<Row> found = rows(kind, of);
+    std::erase_if(found, [&](const Row& row) { return row.phase != phase; });
+    return found;
+  }
+  /// Message ids in the order they were delivered to a process.
+  std::vector<MessageId> delivered(const std::string& of) const {
+    std::vector<MessageId> ids;
+    for (const Row& row : rows(Kind::deliver, of)) ids.push_back(row.message);
+    return ids;
+  }
+  /// Message ids the auditor found, in order.
+  std::vector<MessageId> stored() const {
+    std::vector<MessageId> ids;
+    for (const Row& row : rows(Kind::audit)) {
+      if (is_record_audit(row)) ids.push_back(row.message);
+    }
+    return ids;
+  }
+  std::vector<MessageId> acked() const {
+    std::vector<MessageId> ids;
+    for (const Row& row : rows(Kind::publish, Phase::ok)) ids.push_back(row.message);
+    return ids;
+  }
+  bool quiet() const { return rows(Kind::quiet).front().phase == Phase::ok; }
+  /// Ack floor + 1 as the auditor finds it.
+  std::int64_t committed() const {
+    for (const Row& row : rows(Kind::audit)) {
+      if (is_offset_audit(row)) return row.position;
+    }
+    return -1;
+  }
+
+ private:
+  Scenario scenario_;
+  Setup setup_;
+  Schedule schedule_;
+  std::vector<Fault> faults_;
+  std::unique_ptr<World> world_;
+};
+
+/// Seconds of a row.
+inline double at(const Row& row) { return static_cast<double>(row.time) / 1e9; }
+
+/// A producer process "p" whose first message is due long after the test is over, so that only the script speaks.
+inline std::string system(const std::string& stream_properties = "", const std::string& consumer = "",
+                          const std::string& producer = "", const std::string& broker = "", const std::string& more = "") {
+  return "name = \"t\"\n"
+         "[broker]\nkind = \"nats\"\n" + broker + "\n"
+         "[[streams]]\nname = \"s\"\n" + stream_properties + "\n"
+         "[workload]\nname = \"p\"\ntopic = \"s\"\nrate = \"1/s\"\nmessages = 1\n"
+         "producer = { " + producer + " }\n"
+         "[[stages]]\nname = \"c\"\nmodule = \"consumer\"\ninput = \"s\"\n"
+         "consumer = { " + consumer + " }\n" + more + "\n";
+}
+
+/// A script that publishes messages 1 … n at once at the start, ignoring the workload.
+inline Script publisher(std::uint32_t n, std::uint32_t size = 100) {
+  return [n, size](const Now&, const Event& event, Effects& effects) {
+    if (event.kind != EventKind::start) return;
+    for (MessageId id = 1; id <= n; ++id) effects.publish(0, message(id, size));
+  };
+}
+
+inline Script silent() {
+  return [](const Now&, const Event&, Effects&) {};
+}
+
+/// Fetches `batch` at a time for ever; `with` decides what to do with each message.
+inline Script consumer(std::uint32_t batch, std::function<void(const Message&, Effects&)> with) {
+  return [batch, with](const Now&, const Event& event, Effects& effects) {
+    if (event.kind == EventKind::delivered) {
+      for (const Message& m : event.messages) with(m, effects);
+    }
+    if (event.kind == EventKind::start || event.kind == EventKind::delivered) effects.fetch(0, batch);
+  };
+}
+
+inline void ack(const Message& m, Effects& effects) { effects.ack({&m.receipt, 1}); }
+
+}  // namespace mqlab::sim::nats
