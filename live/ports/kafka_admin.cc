@@ -44,16 +44,12 @@ class KafkaAdmin final : public Admin {
   }
 
   SystemState state() override {
-    SystemState state;
-    state.whole = look(all().get(), nodes(), timeout_ms).whole;
-    const ListPtr partitions = names_.list(places_, false);
-    const auto end = ends(all().get(), partitions.get(), timeout_ms);
-    const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
-    for (std::size_t i = 0; i < places_.size(); ++i) state.places.push_back({places_[i].place, end[i], stable[i]});
-    each_group([&](std::uint32_t stage, const std::string& group, const std::vector<PlacePosition>& inputs) {
-      for (const PlacePosition& p : committed_of(group, inputs)) state.groups.push_back({group, stage, p.place, p.position, 0, 0});
-    });
-    return state;
+    try {
+      return ask_state();
+    } catch (const PortError&) {
+      forget_clients();
+      throw;
+    }
   }
 
   std::uint32_t leader(PlaceId place) override {
@@ -122,6 +118,27 @@ class KafkaAdmin final : public Admin {
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
+  }
+
+  SystemState ask_state() {
+    SystemState state;
+    state.whole = look(all().get(), nodes(), timeout_ms).whole;
+    const ListPtr partitions = names_.list(places_, false);
+    const auto end = ends(all().get(), partitions.get(), timeout_ms);
+    const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
+    for (std::size_t i = 0; i < places_.size(); ++i) state.places.push_back({places_[i].place, end[i], stable[i]});
+    each_group([&](std::uint32_t stage, const std::string& group, const std::vector<PlacePosition>& inputs) {
+      for (const PlacePosition& p : committed_of(group, inputs)) state.groups.push_back({group, stage, p.place, p.position, 0, 0});
+    });
+    return state;
+  }
+
+  /// A client of this library that had no part in a topic may hold on to a leader that is none any more: after an
+  /// error the next question is asked by fresh ones.
+  void forget_clients() {
+    all_.reset();
+    committed_.reset();
+    groups_.clear();
   }
 
   /// Clients are kept: the lab asks often.

@@ -27,27 +27,6 @@ struct Lab {
         admin(make_admin({scenario, topology, 0, o.address(), o.text_or("tag", ""), clock})) {}
 };
 
-json as_json(const SystemState& state) {
-  json out = {{"whole", state.whole}, {"places", json::array()}, {"groups", json::array()}};
-  for (const PlaceState& p : state.places) out["places"].push_back({{"place", p.place}, {"end", p.end}, {"stable", p.stable}});
-  for (const GroupState& g : state.groups) {
-    out["groups"].push_back({{"group", g.group}, {"stage", g.stage}, {"place", g.place}, {"committed", g.committed},
-                             {"undelivered", g.undelivered}, {"unacked", g.unacked}});
-  }
-  return out;
-}
-
-json answer(Lab& lab, const std::string& question) {
-  if (question == "state") return as_json(lab.admin->state());
-  if (question.starts_with("leader ")) {
-    const auto place = parse_integer(question.substr(7));
-    if (place && *place >= 0 && *place < static_cast<std::int64_t>(lab.topology.places.size())) {
-      return {{"leader", lab.admin->leader(static_cast<PlaceId>(*place))}};
-    }
-  }
-  return {{"error", "not a question: " + question}};
-}
-
 /// Audit rows into the auditor's row file.
 class RowSink final : public AuditSink {
  public:
@@ -108,11 +87,54 @@ void audit_stores(const Lab& lab, const std::string& file, AuditSink& sink) {
   }
 }
 
+Duration patience(const Options& options) { return Duration::millis(options.integer_or("patience-ms", 60'000)); }
+
+/// Writes the auditor's row file; returns why it is not whole, or nothing.
+std::string write_audit(Lab& lab, const Options& options) {
+  RowFile file(options.text("rows"), lab.topology.auditor, 0);
+  RowSink sink(file, lab);
+  std::string reason;
+  try {
+    lab.admin->audit(sink);
+    if (options.has("store")) audit_stores(lab, options.text("store"), sink);
+  } catch (const PortError& error) {
+    reason = error.what();
+  }
+  file.close(reason.empty() ? WorkerState::finished : WorkerState::failed, reason);
+  return reason;
+}
+
+json as_json(const SystemState& state) {
+  json out = {{"whole", state.whole}, {"places", json::array()}, {"groups", json::array()}};
+  for (const PlaceState& p : state.places) out["places"].push_back({{"place", p.place}, {"end", p.end}, {"stable", p.stable}});
+  for (const GroupState& g : state.groups) {
+    out["groups"].push_back({{"group", g.group}, {"stage", g.stage}, {"place", g.place}, {"committed", g.committed},
+                             {"undelivered", g.undelivered}, {"unacked", g.unacked}});
+  }
+  return out;
+}
+
+json answer(Lab& lab, const Options& options, const std::string& question) {
+  if (question == "state") return as_json(lab.admin->state());
+  if (question == "setup") {
+    lab.admin->setup(patience(options));
+    return {{"client", lab.admin->client_version()}};
+  }
+  if (question == "audit") return {{"audit", write_audit(lab, options)}};
+  if (question.starts_with("leader ")) {
+    const auto place = parse_integer(question.substr(7));
+    if (place && *place >= 0 && *place < static_cast<std::int64_t>(lab.topology.places.size())) {
+      return {{"leader", lab.admin->leader(static_cast<PlaceId>(*place))}};
+    }
+  }
+  return {{"error", "not a question: " + question}};
+}
+
 }  // namespace
 
 int set_up(const Options& options) {
   Lab lab(options);
-  lab.admin->setup(Duration::millis(options.integer_or("patience-ms", 30'000)));
+  lab.admin->setup(patience(options));
   std::printf("%s\n", json{{"client", lab.admin->client_version()}}.dump().c_str());
   return 0;
 }
@@ -128,7 +150,7 @@ int probe(const Options& options) {
   while (std::getline(std::cin, question)) {
     json out;
     try {
-      out = answer(lab, question);
+      out = answer(lab, options, question);
     } catch (const PortError& error) {
       out = {{"error", error.what()}};
     }
@@ -140,17 +162,8 @@ int probe(const Options& options) {
 
 int audit(const Options& options) {
   Lab lab(options);
-  RowFile file(options.text("rows"), lab.topology.auditor, 0);
-  RowSink sink(file, lab);
-  std::string reason;
-  try {
-    lab.admin->audit(sink);
-    if (options.has("store")) audit_stores(lab, options.text("store"), sink);
-  } catch (const PortError& error) {
-    reason = error.what();
-    std::fprintf(stderr, "mqlab-worker: auditor: %s\n", reason.c_str());
-  }
-  file.close(reason.empty() ? WorkerState::finished : WorkerState::failed, reason);
+  const std::string reason = write_audit(lab, options);
+  if (!reason.empty()) std::fprintf(stderr, "mqlab-worker: auditor: %s\n", reason.c_str());
   return reason.empty() ? 0 : 4;
 }
 

@@ -10,7 +10,8 @@ int describe(const Options& options);
 int set_up(const Options& options);
 /// --remove: deletes what --setup made.
 int remove(const Options& options);
-/// --probe: answers questions, one a line, with a line of JSON each, until its input ends: "state", "leader PLACE".
+/// --probe: answers questions, one a line, with a line of JSON each, until its input ends: "setup", "state",
+/// "leader PLACE", "audit" (into --rows).
 int probe(const Options& options);
 /// --process auditor: writes audit and audit_end rows for all places.
 int audit(const Options& options);

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +13,11 @@ import tomli_w
 from mqlab.errors import BrokerError
 from mqlab.live.brokers import start_cluster
 from mqlab.live.cluster import Cluster, ClusterSpec
-from mqlab.live.engine import KIND, PHASE, CannotRunLive, Clock, Engine, Life, worker_files
-from mqlab.live.processes import Child, wait_until
+from mqlab.live.engine import CannotRunLive, Clock, Engine, Life, worker_files
+from mqlab.live.processes import Child
 from mqlab.live.rest import BrokerState, Rest
-from mqlab.live.row_files import RUNNING, ControlPage, RowFile, Rows, merged
-from mqlab.live.worker import Files, Probe, describe, lab_arguments, set_up, worker_program
+from mqlab.live.row_files import ControlPage, RowFile, Rows, merged
+from mqlab.live.worker import Files, Probe, describe, lab_arguments, worker_program
 
 _READY_SECONDS = 30.0
 _TURN_SECONDS = 0.05
@@ -115,17 +113,17 @@ class _Run:
         timing = {"broker": cluster.started_in}
         self.cluster = cluster
         self.clock = Clock()
-        self.client = set_up(self.files, cluster, self.tag, 60.0)
-        timing["setup"] = self.clock.now() / 1e9
-        self.clock = Clock()
+        self.audit_file = self.workers / "auditor.rows"
         control = ControlPage(self.workers / "control")
-        probe = Probe(self.files, cluster, self.tag, self.workers / "probe.log")
-        state = BrokerState(probe, self.clock)
+        probe = Probe([*self._arguments(), "--rows", str(self.audit_file)], self.workers / "probe.log")
         self.leader_probe = self._probe_of_leaders()
         engine = Engine(self.described, cluster, control, self.clock, self._start_worker, self._leader)
+        state = BrokerState(probe, self.clock)
         try:
+            self.client = self._set_up(probe, cluster)
+            timing["setup"] = self.clock.now() / 1e9
             quiet = self._lead(engine, state, seconds, timing)
-            audit = self._audit(engine)
+            audit = self._audit(engine, state)
             timing["end"] = self.clock.now() / 1e9
             return self._collect(engine, audit, quiet, timing)
         finally:
@@ -134,6 +132,18 @@ class _Run:
             if self.leader_probe is not None:
                 self.leader_probe.close()
             control.close()
+
+    @staticmethod
+    def _set_up(probe: Probe, cluster: Cluster) -> str:
+        try:
+            answer = probe.ask("setup", 90.0)
+        except BrokerError:
+            cluster.check()  # a node that ended is the better reason
+            raise
+        if "error" in answer:
+            cluster.check()
+            raise BrokerError(f"{cluster.spec.kind} is not ready: {answer['error']}")
+        return str(answer["client"])
 
     # ---- workers ----
 
@@ -169,7 +179,7 @@ class _Run:
     def _probe_of_leaders(self) -> Probe | None:
         if all(fault["leader_of"] is None for fault in self.described["faults"]):
             return None
-        return Probe(self.files, self.cluster, self.tag, self.workers / "leader.log")
+        return Probe(self._arguments(), self.workers / "leader.log")
 
     def _leader(self, place: int) -> int:
         if self.leader_probe is None:
@@ -182,6 +192,7 @@ class _Run:
         for number, process in enumerate(self.described["processes"]):
             if process["role"] in ("stage", "observer", "workload"):
                 engine.start(number)
+        state.start()
         rest = Rest(engine, self.described, state)
         self._until(rest.ready, engine, state, _READY_SECONDS)
         timing["ready"] = self.clock.now() / 1e9
@@ -192,7 +203,7 @@ class _Run:
             engine.row(self.numbers["lab"], "quiet")
         else:
             engine.row(self.numbers["lab"], "quiet", "fail", flags=32)
-            engine.problems.append(f"not at rest after {seconds:.0f} s: {rest.waits_for()}")
+            engine.problems.append(f"not at rest after {seconds:.0f} s: {rest.why_not()}")
         return quiet
 
     def _until(self, condition: Any, engine: Engine, state: BrokerState, seconds: float) -> bool:
@@ -205,21 +216,13 @@ class _Run:
                 raise BrokerError(state.problem)
         return True
 
-    def _audit(self, engine: Engine) -> RowFile:
+    def _audit(self, engine: Engine, state: BrokerState) -> RowFile:
         """The auditor reads what is stored. A place it cannot read shows in its rows."""
-        path = self.workers / "auditor.rows"
-        command = [worker_program(), *self._arguments(), "--process", "auditor", "--rows", str(path)]
-        log = self.workers / "auditor.log"
-        with log.open("wb") as out:
-            try:
-                code = subprocess.run(command, stdout=out, stderr=out, check=False, timeout=120).returncode
-            except subprocess.TimeoutExpired:
-                code = -1
-        if code != 0:
-            engine.problems.append(
-                f"the audit failed (exit {code}): {log.read_text(errors='replace').strip()[-300:]}"
-            )
-        return RowFile(path)
+        answer = state.stop_asking().ask("audit", 120.0)
+        problem = answer.get("error") or answer.get("audit")
+        if problem:
+            engine.problems.append(f"the audit failed: {problem}")
+        return RowFile(self.audit_file)
 
     def _collect(self, engine: Engine, audit: RowFile, quiet: bool, timing: dict[str, float]) -> LiveRun:
         engine.stop_everything()

@@ -169,9 +169,7 @@ class Engine:
         if self._timers:
             wait = min(wait, max(0.0, (self._timers[0][0] - self.clock.now()) / 1e9))
         try:
-            child, what, status = (
-                self._happened.get(timeout=wait) if wait > 0 else self._happened.get_nowait()
-            )
+            child, what, status = self._happened.get(timeout=wait) if wait > 0 else self._happened.get_nowait()
             self._react(child, what, status)
         except queue.Empty:
             pass
@@ -245,9 +243,7 @@ class Engine:
         info = self.processes[target]
         if info["role"] == "broker":
             node = info["instance"] + 1
-            {"kill": self.cluster.kill, "restart": self.cluster.terminate, "pause": self.cluster.pause}[
-                action
-            ](node)
+            {"kill": self.cluster.kill, "restart": self.cluster.terminate, "pause": self.cluster.pause}[action](node)
             if action == "kill":
                 self.row(target, "stop", "fail")
             return
@@ -268,9 +264,7 @@ class Engine:
         fault = self.faults[number]
         self.active -= 1
         self.last_strike = self.clock.now()
-        self.row(
-            target, "heal", aux=fault["action_number"], code=number, incarnation=self._incarnation(target)
-        )
+        self.row(target, "heal", aux=fault["action_number"], code=number, incarnation=self._incarnation(target))
         info = self.processes[target]
         if info["role"] == "broker":
             node = info["instance"] + 1

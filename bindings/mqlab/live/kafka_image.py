@@ -67,7 +67,13 @@ class Image:
 
     def archiving_command(self, properties: Path, archive: Path) -> list[str]:
         """As command(), and the classes it loaded go to `archive` when it ends."""
-        return [*self._flags(512), f"-XX:ArchiveClassesAtExit={archive}", *self.class_path(), "kafka.Kafka", str(properties)]
+        return [
+            *self._flags(512),
+            f"-XX:ArchiveClassesAtExit={archive}",
+            *self.class_path(),
+            "kafka.Kafka",
+            str(properties),
+        ]
 
     def format(self, folder: Path, cluster_id: str, node_id: int, directory_id: str) -> None:
         """A data folder as the storage tool would make it."""

@@ -89,9 +89,7 @@ class NatsCluster(Cluster):
 
     def _answers(self, node: Node) -> bool:
         try:
-            with socket.create_connection(
-                ("127.0.0.1", self._client_ports[node.number - 1]), timeout=1
-            ) as talk:
+            with socket.create_connection(("127.0.0.1", self._client_ports[node.number - 1]), timeout=1) as talk:
                 talk.settimeout(1)
                 return talk.recv(5).startswith(b"INFO")
         except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import queue
 import signal
@@ -40,22 +41,12 @@ class _Spawner:
         return future.result()
 
 
-_spawner: _Spawner | None = None
+@functools.cache
+def _spawner() -> _Spawner:
+    return _Spawner()
 
 
-def _forget_spawner() -> None:
-    global _spawner  # a forked child has the object but not its thread
-    _spawner = None
-
-
-os.register_at_fork(after_in_child=_forget_spawner)
-
-
-def _spawn(job: Callable[[], Any]) -> Any:
-    global _spawner
-    if _spawner is None:
-        _spawner = _Spawner()
-    return _spawner.run(job)
+os.register_at_fork(after_in_child=_spawner.cache_clear)  # a forked child would have the object but not its thread
 
 
 class Child:
@@ -76,17 +67,13 @@ class Child:
         stdin: int = subprocess.DEVNULL,
         stdout: int | None = None,
     ) -> None:
-        self.name, self.log, self.returncode = name, log, None
-        self.returncode: int | None
+        self.name, self.log = name, log
+        self.returncode: int | None = None
         self.ended = threading.Event()
         self._watcher = watcher
-        whole = (
-            [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), *command]
-            if guarded
-            else list(command)
-        )
+        whole = [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), *command] if guarded else list(command)
         with log.open("ab") as out:
-            self.popen: subprocess.Popen[bytes] = _spawn(
+            self.popen: subprocess.Popen[bytes] = _spawner().run(
                 lambda: subprocess.Popen(
                     whole, stdin=stdin, stdout=out if stdout is None else stdout, stderr=out, cwd=cwd,
                     env=environment, start_new_session=True,

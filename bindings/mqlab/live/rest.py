@@ -24,12 +24,23 @@ class BrokerState:
     """The broker's side, asked again and again on a thread: a question may take long while a node is away."""
 
     def __init__(self, probe: Probe, clock: Any) -> None:
-        self.problem = ""
+        self.problem = ""  # it cannot be asked any more
+        self.last_error = ""  # of the latest question
         self._probe, self._clock = probe, clock
         self._latest: tuple[int, dict[str, Any]] | None = None  # when it was asked, the answer
         self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
         self._thread = threading.Thread(target=self._work, name="mqlab-probe", daemon=True)
         self._thread.start()
+
+    def stop_asking(self) -> Probe:
+        """Nothing more is asked; the probe is the caller's."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        return self._probe
 
     def _work(self) -> None:
         while not self._stop.is_set():
@@ -39,7 +50,8 @@ class BrokerState:
             except BrokerError as error:
                 self.problem = str(error)
                 return
-            if "error" not in answer:
+            self.last_error = str(answer.get("error", ""))
+            if not self.last_error:
                 self._latest = (asked, answer)
             self._stop.wait(0.1)
 
@@ -50,8 +62,9 @@ class BrokerState:
 
     def close(self) -> None:
         self._stop.set()
-        self._probe.close()
-        self._thread.join(timeout=5)
+        self._probe.close()  # a question under way ends with it
+        if self._thread is not None:
+            self._thread.join(timeout=5)
 
 
 @dataclass
@@ -61,6 +74,7 @@ class _Progress:
     fetch_open: bool = False
     assigned: bool = False
     owned: set[int] = field(default_factory=set)  # places accepted and not released
+    reached: dict[int, int] = field(default_factory=dict)  # place → last position that was delivered
 
 
 class Rest:
@@ -71,6 +85,8 @@ class Rest:
         self._progress: dict[int, _Progress] = {}
         self._long: int = described["settle"]
         self.last_activity = 0
+        self._kafka = described["brokers"][0]["kind"] == "kafka"
+        self._first = 0 if self._kafka else 1  # the end of a place where nothing was stored: offsets, sequences
 
     def look(self) -> None:
         """Takes in the rows written since the last look."""
@@ -88,13 +104,12 @@ class Rest:
         if len(fetches):
             progress.fetch_open = bool(fetches["phase"][-1] == PHASE["invoke"])
         progress.assigned = progress.assigned or bool((rows["kind"] == KIND["assigned"]).any())
-        owning = rows[
-            np.isin(rows["kind"], [KIND["accept"], KIND["release"]]) & (rows["phase"] == PHASE["invoke"])
-        ]
+        delivered = rows[rows["kind"] == KIND["deliver"]]
+        for place in np.unique(delivered["place"]):
+            progress.reached[int(place)] = int(delivered["position"][delivered["place"] == place][-1])
+        owning = rows[np.isin(rows["kind"], [KIND["accept"], KIND["release"]]) & (rows["phase"] == PHASE["invoke"])]
         for row in owning[owning["place"] != _core.NO_PLACE]:
-            (progress.owned.add if row["kind"] == KIND["accept"] else progress.owned.discard)(
-                int(row["place"])
-            )
+            (progress.owned.add if row["kind"] == KIND["accept"] else progress.owned.discard)(int(row["place"]))
 
     # ---- questions ----
 
@@ -104,17 +119,13 @@ class Rest:
         readers = [life for life in self._engine.current.values() if life.role in ("stage", "observer")]
         if any(life.ended or not self._known(life) for life in readers):
             return False
-        if self._described["brokers"][0]["kind"] != "kafka":
-            return True
-        return all(
-            set(places) <= self._owned_by(group) for group, places in self._inputs().items()
-        )  # fmt: skip
+        return not self._kafka or all(set(places) <= self._owned_by(group) for group, places in self._inputs().items())
 
     def _known(self, life: Life) -> bool:
         progress = self._progress.get(id(life))
         if progress is None:
             return False
-        return progress.assigned or (progress.fetch_open and self._described["brokers"][0]["kind"] != "kafka")
+        return progress.assigned or (progress.fetch_open and not self._kafka)
 
     def _inputs(self) -> dict[str, list[int]]:
         """Reader's name → the places it reads."""
@@ -137,28 +148,42 @@ class Rest:
         return owned
 
     def at_rest(self) -> bool:
+        return not self.why_not()
+
+    def why_not(self) -> str:
+        """What is still under way; empty at rest."""
         self.look()
         engine = self._engine
-        if (
-            engine.active
-            or engine.waits_for_time
-            or not all(self._worker_idle(life) for life in engine.current.values())
-        ):
-            return False
+        if engine.active or engine.waits_for_time:
+            return "a fault is not over"
+        busy = [life.name for life in engine.current.values() if not self._worker_idle(life)]
+        if busy:
+            return f"{', '.join(busy)} not idle"
         since = max(self.last_activity, engine.last_strike)
         idle = engine.clock.now() - since
         if idle < _SHORT_IDLE_NS:
-            return False
+            return "activity goes on"
         state = self._state.since(since)
-        if (
-            state is None
-            or not state["whole"]
-            or any(place["stable"] < place["end"] for place in state["places"])
-        ):
-            return False
-        return self._observers_done(idle) and all(
-            self._caught_up(group, state, idle) for group in state["groups"]
-        )
+        if state is None:
+            return f"the broker does not say how far it is: {self._state.last_error or 'no answer'}"
+        return self._broker_busy(state) or self._readers_behind(state, idle)
+
+    def _broker_busy(self, state: dict[str, Any]) -> str:
+        if not state["whole"]:
+            return "replicas are not all in sync"
+        unstable = [place["place"] for place in state["places"] if place["stable"] < place["end"]]
+        return f"a transaction is open in {self._named(unstable)}" if unstable else ""
+
+    def _readers_behind(self, state: dict[str, Any], idle: int) -> str:
+        ends = {place["place"]: place["end"] for place in state["places"]}
+        behind = [group for group in state["groups"] if not self._caught_up(group, ends[group["place"]], idle)]
+        if behind:
+            return f"{behind[0]['group']} is behind in {self._named([group['place'] for group in behind])}"
+        late = [life.name for life in self._engine.current.values() if not self._observer_done(life, ends, idle)]
+        return f"{', '.join(late)} may have more to read" if late else ""
+
+    def _named(self, places: list[int]) -> str:
+        return ", ".join(self._described["places"][place] for place in places)
 
     @staticmethod
     def _worker_idle(life: Life) -> bool:
@@ -167,18 +192,22 @@ class Rest:
             return life.expected_to_stop and life.child.returncode == 0
         return header is not None and header.state in (RUNNING, FINISHED) and header.idle
 
-    def _observers_done(self, idle: int) -> bool:
-        return idle >= _OWNED_IDLE_NS or not self._described["observers"]
+    def _observer_done(self, life: Life, ends: dict[int, int], idle: int) -> bool:
+        if life.role != "observer" or idle >= _OWNED_IDLE_NS:
+            return True
+        reached = self._progress[id(life)].reached if id(life) in self._progress else {}
+        return all(
+            ends[place] <= reached.get(place, -1) + 1
+            for place in self._inputs()[life.name]
+            if ends[place] > self._first
+        )
 
-    def _caught_up(self, group: dict[str, Any], state: dict[str, Any], idle: int) -> bool:
-        end = next(place["end"] for place in state["places"] if place["place"] == group["place"])
+    def _caught_up(self, group: dict[str, Any], end: int, idle: int) -> bool:
         if group["undelivered"] == 0 and group["unacked"] == 0 and group["committed"] >= end:
             return True
-        if idle >= self._long:
+        if idle >= self._long or (end == 0 and group["committed"] < 0):
             return True
-        if self._described["brokers"][0]["kind"] != "kafka" or group["stage"] >= len(
-            self._described["stages"]
-        ):
+        if not self._kafka or group["stage"] >= len(self._described["stages"]):
             return False
         stage = self._described["stages"][group["stage"]]
         name = stage["name"]
@@ -191,16 +220,3 @@ class Rest:
             for process, life in self._engine.current.items()
             if self._engine.processes[process]["group"] == group
         )
-
-    def waits_for(self) -> str:
-        """Why there is no rest; for the message when time is up."""
-        busy = [life.name for life in self._engine.current.values() if not self._worker_idle(life)]
-        if busy:
-            return f"{', '.join(busy)} not idle"
-        if self._engine.active or self._engine.waits_for_time:
-            return "a fault is not over"
-        state = self._state.since(0)
-        if state is None:
-            return "the broker does not say how far it is"
-        behind = [g["group"] for g in state["groups"] if not self._caught_up(g, state, 0)]
-        return f"group {', '.join(behind)} behind" if behind else "activity goes on"

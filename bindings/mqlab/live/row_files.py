@@ -54,9 +54,7 @@ class RowFile:
             return None
         if len(raw) < _HEADER.size:
             return None
-        magic, row_bytes, process, incarnation, count, state, idle, halted, _, halted_row, reason = (
-            _HEADER.unpack(raw)
-        )
+        magic, row_bytes, process, incarnation, count, state, idle, halted, _, halted_row, reason = _HEADER.unpack(raw)
         if magic != _MAGIC or row_bytes != _core.ROW.itemsize:
             return None
         text = reason.split(b"\0", 1)[0].decode(errors="replace")
@@ -135,14 +133,13 @@ def open_ops(rows: Rows) -> Rows:
     ended = with_op[(with_op["phase"] != invoke) & (with_op["kind"] != deliver)]["op"]
     _, first = np.unique(started["op"], return_index=True)  # a batch's header comes before its members
     started = started[np.sort(first)]
-    return started[~np.isin(started["op"], ended)]
+    still_open: Rows = started[~np.isin(started["op"], ended)]
+    return still_open
 
 
 def merged(parts: list[Rows]) -> Rows:
     """All rows by time; rows of one file keep their order."""
-    whole = (
-        np.concatenate([part for part in parts if len(part)])
-        if any(map(len, parts))
-        else np.empty(0, _core.ROW)
-    )
-    return whole[np.argsort(whole["time"], kind="stable")]
+    filled = [part for part in parts if len(part)]
+    whole: Rows = np.concatenate(filled) if filled else np.empty(0, _core.ROW)
+    in_order: Rows = whole[np.argsort(whole["time"], kind="stable")]
+    return in_order

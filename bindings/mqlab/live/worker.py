@@ -70,9 +70,7 @@ def set_up(files: Files, cluster: Cluster, tag: str, seconds: float) -> str:
     if done.returncode != 0:
         cluster.check()
         raise BrokerError(
-            done.stderr.strip().splitlines()[-1].removeprefix("mqlab-worker: ")
-            if done.stderr
-            else "set-up failed"
+            done.stderr.strip().splitlines()[-1].removeprefix("mqlab-worker: ") if done.stderr else "set-up failed"
         )
     return str(json.loads(done.stdout)["client"])
 
@@ -80,11 +78,15 @@ def set_up(files: Files, cluster: Cluster, tag: str, seconds: float) -> str:
 class Probe:
     """A worker that answers questions about the broker, one at a time. One thread may use it."""
 
-    def __init__(self, files: Files, cluster: Cluster, tag: str, log: Path) -> None:
+    def __init__(self, arguments: list[str], log: Path) -> None:
         self.child = Child(
-            "probe", [worker_program(), "--probe", *lab_arguments(files, cluster, tag)],
-            log=log, guarded=False, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            "probe",
+            [worker_program(), "--probe", *arguments],
+            log=log,
+            guarded=False,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def ask(self, question: str, seconds: float) -> dict[str, Any]:
         """{"error": …} when the broker could not be asked. Raises BrokerError when the probe is gone or silent."""
