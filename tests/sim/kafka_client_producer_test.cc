@@ -23,11 +23,11 @@ void publish(Puppet& puppet, Duration t, MessageId id, std::uint32_t size = 100,
   puppet.at(t, [=](Effects& e) { e.publish(0, message(id, size, key)); });
 }
 
-class BothFlavours : public testing::TestWithParam<Flavour> {};
-INSTANTIATE_TEST_SUITE_P(Clients, BothFlavours, testing::Values(java, librdkafka),
+class KafkaProducerBoth : public testing::TestWithParam<Flavour> {};
+INSTANTIATE_TEST_SUITE_P(Clients, KafkaProducerBoth, testing::Values(java, librdkafka),
                          [](const auto& p) { return std::string(name_of(p.param)); });
 
-TEST_P(BothFlavours, WhatComesWithinLingerGoesOutTogether) {
+TEST_P(KafkaProducerBoth, WhatComesWithinLingerGoesOutTogether) {
   Lab lab(producer_scenario(GetParam(), {{"linger.ms", "20"}}));
   publish(lab["api"], ms(100), 1);
   publish(lab["api"], ms(119), 2);
@@ -45,7 +45,7 @@ TEST_P(BothFlavours, WhatComesWithinLingerGoesOutTogether) {
   }
 }
 
-TEST_P(BothFlavours, AFullBatchDoesNotLinger) {
+TEST_P(KafkaProducerBoth, AFullBatchDoesNotLinger) {
   Lab lab(producer_scenario(GetParam(), {{"linger.ms", "500"}, {"batch.size", "1000"}}));
   lab["api"].at(ms(100), [](Effects& e) {
     for (MessageId id = 1; id <= 10; ++id) e.publish(0, message(id));
@@ -57,7 +57,7 @@ TEST_P(BothFlavours, AFullBatchDoesNotLinger) {
   EXPECT_EQ(batches(lab.fakes).back(), (Ids{9, 10}));
 }
 
-TEST_P(BothFlavours, NoMoreRequestsThanAllowedAreInFlight) {
+TEST_P(KafkaProducerBoth, NoMoreRequestsThanAllowedAreInFlight) {
   Lab lab(producer_scenario(GetParam(), {{"linger.ms", "0"},
                                          {"enable.idempotence", "false"},
                                          {"max.in.flight.requests.per.connection", "2"}}));
@@ -121,7 +121,7 @@ TEST(KafkaProducer, FailedBatchesAreSentAgainInTheOrderOfTheFlavour) {
   EXPECT_EQ(after_a_kill(librdkafka, {{"enable.idempotence", "true"}}), (std::vector<Ids>{{1}, {2}, {3}}));
 }
 
-TEST_P(BothFlavours, ARetriedBatchKeepsItsSequence) {
+TEST_P(KafkaProducerBoth, ARetriedBatchKeepsItsSequence) {
   Lab lab(producer_scenario(GetParam(), {{"linger.ms", "0"}, {"enable.idempotence", "true"}}));
   lab.fakes.errors[RequestKind::produce] = {Error::not_enough_replicas_after_append};
   publish(lab["api"], ms(100), 1);
@@ -135,7 +135,7 @@ TEST_P(BothFlavours, ARetriedBatchKeepsItsSequence) {
   EXPECT_EQ(got[1].ms - got[0].ms, 102);  // service and 1 ms back, then 100 ms of back-off, 1 ms there
 }
 
-TEST_P(BothFlavours, RetriesBackOffExponentially) {
+TEST_P(KafkaProducerBoth, RetriesBackOffExponentially) {
   Lab lab(producer_scenario(GetParam(), {{"linger.ms", "0"}}));
   lab.fakes.errors[RequestKind::produce].assign(6, Error::not_enough_replicas);
   publish(lab["api"], ms(100), 1);
@@ -175,7 +175,7 @@ TEST(KafkaProducer, LibrdkafkaLooksForTimedOutMessagesOnceASecond) {
   EXPECT_EQ(end % 1000, 0);
 }
 
-TEST_P(BothFlavours, WithoutAcksNothingIsWaitedFor) {
+TEST_P(KafkaProducerBoth, WithoutAcksNothingIsWaitedFor) {
   Lab lab(producer_scenario(GetParam(), {{"linger.ms", "0"}, {"acks", "0"}, {"enable.idempotence", "false"}}));
   publish(lab["api"], ms(100), 1);
   lab.run_until(ms(101));
@@ -264,7 +264,7 @@ TEST(KafkaProducer, ASequenceTheBrokerRefuses) {
   EXPECT_EQ(other.fakes.of(RequestKind::produce).size(), 1u);
 }
 
-TEST_P(BothFlavours, ANewLeaderIsFoundByMetadata) {
+TEST_P(KafkaProducerBoth, ANewLeaderIsFoundByMetadata) {
   Lab lab(producer_scenario(GetParam(), {{"linger.ms", "0"}}, 1, 2));
   lab.begin();
   publish(lab["api"], ms(100), 1);
@@ -280,7 +280,7 @@ TEST_P(BothFlavours, ANewLeaderIsFoundByMetadata) {
   EXPECT_EQ(lab["api"].settled(Kind::publish)[1].outcome, Outcome::ok);
 }
 
-TEST_P(BothFlavours, FlushWaitsForAllAndDoesNotLinger) {
+TEST_P(KafkaProducerBoth, FlushWaitsForAllAndDoesNotLinger) {
   Lab lab(producer_scenario(GetParam(), {{"linger.ms", "5000"}}));
   publish(lab["api"], ms(100), 1);
   lab["api"].at(ms(200), [](Effects& e) { e.flush(); });
