@@ -87,6 +87,10 @@ void Share::note(std::uint64_t number, const Outcome& outcome) {
     if (number == 0) tally.value = finding.value;
     if (with_faults && !judged_under_faults(runner_.claims()[c])) continue;
     tally.observed += finding.observed;
+    if (finding.verdict == Verdict::undecided && finding.vacuous && number > 0) {
+      ++tally.vacuous;
+      continue;
+    }
     if (finding.verdict == Verdict::undecided) {
       if (tally.undecided++ == 0) tally.undecided_because = finding.explanation;
       continue;

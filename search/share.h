@@ -25,7 +25,7 @@ struct Shared {
 class Share {
  public:
   struct Tally {
-    std::uint64_t observed = 0, judged = 0, violations = 0, undecided = 0;
+    std::uint64_t observed = 0, judged = 0, violations = 0, undecided = 0, vacuous = 0;
     std::optional<std::uint64_t> lowest;  ///< failing schedule
     std::string explanation, undecided_because;
     double value = 0;

@@ -24,10 +24,10 @@ class Teller {
   void run(Counterexample& into) {
     for (std::size_t i = 0; i < history_.size(); ++i) {
       const Row& row = history_[i];
-      std::string sentence = tell(row);
+      const bool proof = std::binary_search(finding_.witness.begin(), finding_.witness.end(), i);
+      std::string sentence = row.kind == Kind::audit && !proof ? "" : tell(row);
       if (sentence.empty()) continue;
-      if (std::binary_search(finding_.witness.begin(), finding_.witness.end(), i))
-        sentence += "   ← " + std::string("here");
+      if (proof) sentence += "   ← here";
       if (into.story.size() == sentences_at_most) {
         into.story.back() = "…";
         break;

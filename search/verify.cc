@@ -44,6 +44,7 @@ ClaimReport merged(const ClaimSpec& claim, const std::vector<std::unique_ptr<Sha
     report.judged += tally.judged;
     report.violations += tally.violations;
     report.undecided += tally.undecided;
+    report.vacuous += tally.vacuous;
     if (tally.value != 0) report.value = tally.value;
     if (undecided_because.empty()) undecided_because = tally.undecided_because;
     const bool lower =

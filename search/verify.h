@@ -42,7 +42,8 @@ struct ClaimReport {
   std::uint64_t observed = 0;    ///< over all schedules
   std::uint64_t judged = 0;      ///< schedules that were judged and decided
   std::uint64_t violations = 0;  ///< failing schedules
-  std::uint64_t undecided = 0;   ///< schedules without a verdict
+  std::uint64_t vacuous = 0;  ///< schedules in which a fault left nothing to observe; they count for nothing
+  std::uint64_t undecided = 0;  ///< schedules without a verdict
   std::optional<std::uint64_t> first_failing_schedule;
   std::string explanation;
   std::optional<Counterexample> counterexample;

@@ -97,7 +97,10 @@ void Process::died() {
   ++wake_generation_;
 }
 
-void Process::die_soon() { world_.soon(*this, die); }
+void Process::die_soon() {
+  world_.doom(self_);
+  world_.soon(*this, die);
+}
 
 void Process::stop() {
   if (!world_.alive(self_) || stopping_) return;

@@ -32,8 +32,9 @@ class Process final : public Component, public Host {
   void born();  ///< a fresh incarnation: module, clients, then `start`
   void died();  ///< drops what waits; its memory is given up
   void resumed();
-  void stop();      ///< SIGTERM: the module's `stop`, then a clean shutdown of the clients
-  void die_soon();  ///< ends like a kill once the event being processed is through
+  void stop();  ///< SIGTERM: the module's `stop`, then a clean shutdown of the clients
+  static constexpr std::uint16_t die = 100;  ///< kind of the event by which a doomed process ends
+  void die_soon();                           ///< ends like a kill once the event being processed is through
 
   // Host
   Row& row(Kind kind, Phase phase) override;
@@ -46,7 +47,7 @@ class Process final : public Component, public Host {
   void on(const SimEvent& event) override;
 
  private:
-  enum : std::uint16_t { posted, later, wake, arrival, die, leave };
+  enum : std::uint16_t { posted, later, wake, arrival, leave };
   void deliver(const Event& event);
   void settle_gate(Gate gate);
   void leave_if_done();

@@ -62,6 +62,8 @@ void check_faults(const Scenario& s) {
 Setup::Setup(Scenario given)
     : scenario(std::move(given)), topology(scenario), latency(scenario.network.latency) {
   check_faults(scenario);
+  bind_faults(scenario, topology);  // for their errors: what they name must be there
+  menu_steps(scenario);
   if (!scenario.network.platform.empty()) {
     throw ScenarioError(scenario.file, 0, "network.platform",
                         "SimGrid platforms are not built in here: leave it out for the in-process network");

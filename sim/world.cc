@@ -93,6 +93,7 @@ void World::dispatch(const SimEvent& event) {
   if (component == nullptr) return;
   const Life& life = s.lives[component->owner];
   if (!life.alive || life.life != event.life) return;
+  if (life.doomed && event.kind != Process::die) return;
   if (life.paused > 0) {
     s.stash.push_back(event);
   } else {

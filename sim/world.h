@@ -129,6 +129,7 @@ class World {
   struct Life {
     std::uint32_t life = 0;  ///< rises at death and at birth; events scheduled under another value are void
     bool alive = true;
+    bool doomed = false;      ///< dies before anything else happens to it
     std::uint8_t paused = 0;  ///< how many pauses hold it
     Incarnation incarnation = 0;
     std::size_t first_row = 0;  ///< of this incarnation
@@ -165,6 +166,8 @@ class World {
     Matcher matcher;
     RequestFault request_fault = {};
   };
+  void doom(ProcessId p) { state_->lives[p].doomed = true; }
+
   friend class Process;
   friend class Heals;
 

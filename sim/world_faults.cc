@@ -165,7 +165,7 @@ void World::kill(ProcessId p, bool power_loss) {
   if (!life.alive) return;
   row(p, Kind::stop, Phase::fail);
   if (s.processes[p] != nullptr) close_open_ops(p);
-  life.alive = false;
+  life.alive = life.doomed = false;
   life.paused = 0;
   ++life.life;
   for (std::uint32_t i = s.stash.size(); i > 0; --i) {
