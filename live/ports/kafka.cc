@@ -15,7 +15,8 @@ class KafkaPort final : public Port {
 
   Capabilities capabilities() const override {
     Capabilities c;
-    c.log = c.groups = true;
+    c.log = true;
+    c.groups = !ports_.inputs.empty() && context_.topology.processes[context_.process].role != Role::observer;
     c.transactions = find(producer_properties(), "transactional.id") != nullptr;
     c.max_message_bytes = 1'000'000;  // message.max.bytes of librdkafka
     return c;

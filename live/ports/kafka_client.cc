@@ -180,7 +180,9 @@ Failure failure_of(rd_kafka_resp_err_t error) {
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC: f.error = ErrorClass::fatal; break;
     case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
-    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: f.error = ErrorClass::abortable; break;
+    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:  // a commit by somebody who has no say any more
+    case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION: f.error = ErrorClass::abortable; break;
     default: f.error = fenced(error) ? ErrorClass::fenced : ErrorClass::retriable;
   }
   return f;

@@ -29,11 +29,16 @@ Properties with_names(Properties properties, const ProcessInfo& info, const std:
     if (p.key == "group.id") p.value = tagged(p.value, tag);
   }
   if (find(properties, "group.id") == nullptr) properties.push_back({"group.id", tagged(info.group, tag), 0});
-  // What an observer would have seen counts from the beginning, unless its own settings say otherwise.
-  if (info.role == Role::observer && find(properties, "auto.offset.reset") == nullptr) {
-    properties.push_back({"auto.offset.reset", "earliest", 0});
+  if (info.role == Role::observer && find(properties, "enable.auto.commit") == nullptr) {
+    properties.push_back({"enable.auto.commit", "false", 0});
   }
   return properties;
+}
+
+/// Where an observer begins: what it would have seen counts from the beginning, unless its settings say otherwise.
+std::int64_t first_offset(const Properties& properties) {
+  const Property* reset = find(properties, "auto.offset.reset");
+  return reset != nullptr && reset->value == "latest" ? RD_KAFKA_OFFSET_END : RD_KAFKA_OFFSET_BEGINNING;
 }
 
 }  // namespace
@@ -51,10 +56,14 @@ Consumer::Consumer(const PortContext& context, const Names& names, const Propert
   client_ = conf_.create(RD_KAFKA_CONSUMER);
   rd_kafka_poll_set_consumer(client_.get());
   commits_.reset(rd_kafka_queue_new(client_.get()));
-  const ListPtr topics(rd_kafka_topic_partition_list_new(static_cast<int>(inputs.size())));
-  for (const TopicId topic : inputs) rd_kafka_topic_partition_list_add(topics.get(), names.topic(topic).c_str(), RD_KAFKA_PARTITION_UA);
-  if (const auto error = rd_kafka_subscribe(client_.get(), topics.get()); error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    throw PortError(std::string("subscribe: ") + rd_kafka_err2str(error));
+  if (info.role == Role::observer) {
+    first_offset_ = first_offset(properties);
+    for (const TopicId topic : inputs) {
+      const TopicInfo& t = context.topology.topics[topic];
+      for (std::uint32_t p = 0; p < t.partitions; ++p) observed_.push_back({t.first_place + p, -1});
+    }
+  } else {
+    subscribe(inputs);
   }
   reader_ = std::thread([this] { run(); });
   committer_ = std::thread([this] {
@@ -63,6 +72,14 @@ Consumer::Consumer(const PortContext& context, const Names& names, const Propert
 }
 
 Consumer::~Consumer() { close(); }
+
+void Consumer::subscribe(const std::vector<TopicId>& inputs) {
+  const ListPtr topics(rd_kafka_topic_partition_list_new(static_cast<int>(inputs.size())));
+  for (const TopicId topic : inputs) rd_kafka_topic_partition_list_add(topics.get(), names_.topic(topic).c_str(), RD_KAFKA_PARTITION_UA);
+  if (const auto error = rd_kafka_subscribe(client_.get(), topics.get()); error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    throw PortError(std::string("subscribe: ") + rd_kafka_err2str(error));
+  }
+}
 
 // ---- from the module ----
 
@@ -147,6 +164,7 @@ void Consumer::fetch(const Job& job) {
   const auto begin = Clock::now();
   const std::uint32_t max = std::min(job.max, max_records_);
   fetch_op_ = job.op;
+  if (!observed_.empty()) assign_observer();
   while (!stopping_) {
     Job other{};
     while (urgent(other)) do_job(other);
@@ -253,12 +271,24 @@ void Consumer::rebalance(bool assign, rd_kafka_topic_partition_list_t* partition
   settle(answer->op, answer->kind, apply(answer->kind == Kind::accept, answer->kind == Kind::accept ? list.get() : partitions));
 }
 
+void Consumer::assign_observer() {
+  const ListPtr all = names_.list(observed_, false);
+  observed_.clear();
+  const auto answer = ask_module(true, all.get());
+  if (!answer) return;
+  const ListPtr list = names_.list(answer->places, true);
+  for (int i = 0; i < list->cnt; ++i) {
+    if (list->elems[i].offset < 0) list->elems[i].offset = first_offset_;
+  }
+  settle(answer->op, answer->kind, rd_kafka_assign(client_.get(), list.get()));
+}
+
 /// Tells the module and waits for its accept or release; empty when the process stops meanwhile.
 std::optional<Consumer::Answer> Consumer::ask_module(bool assign, const rd_kafka_topic_partition_list_t* partitions) {
   OwnedEvent event;
   event.kind = assign ? EventKind::assigned : EventKind::revoking;
   event.lost = !assign && rd_kafka_assignment_lost(client_.get()) != 0;
-  event.generation = remember_group();
+  event.generation = std::max(remember_group(), 1u);  // an observer's is 1, as nothing ever changes it
   event.places = names_.places(partitions);
   std::unique_lock lock(mutex_);
   answer_.reset();

@@ -1,5 +1,6 @@
 // The consuming half of the port to Kafka. The library is polled only while the module waits for a fetch, on a
 // thread of its own; a rebalance waits inside that poll until the module accepts or releases, as in any application.
+// An observer is in no group: it is assigned all partitions at its first fetch.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -16,7 +17,7 @@ namespace mqlab::live::kafka {
 
 class Consumer {
  public:
-  /// Subscribes; the group is joined in the background. Throws PortError. `context.events` must outlive it.
+  /// Subscribes (not an observer): the group is joined in the background. Throws PortError. `context.events` must outlive it.
   Consumer(const PortContext& context, const Names& names, const Properties& properties, const std::vector<TopicId>& inputs);
   ~Consumer();
 
@@ -48,6 +49,8 @@ class Consumer {
   void fill_committed(rd_kafka_topic_partition_list_t* partitions);
   rd_kafka_resp_err_t apply(bool assign, const rd_kafka_topic_partition_list_t* partitions);
   std::uint32_t remember_group();
+  void assign_observer();
+  void subscribe(const std::vector<TopicId>& inputs);
 
   void run();
   void fetch(const Job& job);
@@ -74,6 +77,8 @@ class Consumer {
   std::atomic<bool> stopping_ = false;
   bool leaving_ = false;                               ///< consumer thread, or after it has ended
   bool left_ = false;
+  std::vector<PlacePosition> observed_;                ///< an observer's places, until they have been assigned
+  std::int64_t first_offset_ = RD_KAFKA_OFFSET_BEGINNING;
   std::thread reader_, committer_;
 };
 

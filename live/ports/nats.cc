@@ -1,6 +1,7 @@
 // The port to NATS JetStream.
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <vector>
 
 #include "live/port.h"
@@ -25,18 +26,19 @@ class NatsPort final : public Port {
   }
 
   void start() override {
+    const BrokerSpec& broker = broker_of(context_.scenario, context_.topology, context_.process);
+    const NatsProducer producer = resolve_nats_producer(context_.scenario, producer_properties(), broker, info_.group + ".producer");
+    std::optional<ReaderSettings> reader;
+    if (!ports_.inputs.empty()) reader = reader_of(broker);
     watcher_.down = [this] { tell(EventKind::down); };
     watcher_.up = [this] { tell(EventKind::up); };
-    connection_ = connect(connection_settings(context_.address, info_.name), &watcher_);
+    const NatsConnection& how = reader ? reader->values.connection : producer.connection;
+    connection_ = connect(connection_settings(context_.address, info_.name, how), &watcher_);
     for (const TopicId topic : ports_.outputs) outputs_.push_back(stream_names(spec(topic), context_.tag));
-    if (!outputs_.empty()) {
-      publisher_ = std::make_unique<Publisher>(connection_.get(), producer_settings(producer_properties(), info_.group), context_.events);
-    }
-    const bool observer = info_.role == Role::observer;
+    if (!outputs_.empty()) publisher_ = std::make_unique<Publisher>(connection_.get(), producer, context_.events);
     for (const TopicId topic : ports_.inputs) {
-      Reader::Setup setup{connection_.get(), stream_names(spec(topic), context_.tag),
-                          consumer_settings(consumer_properties(), info_.group, observer),
-                          context_.topology.topics[topic].first_place, context_.clock};
+      const Reader::Setup setup{connection_.get(), stream_names(spec(topic), context_.tag), *reader,
+                                context_.topology.topics[topic].first_place, context_.clock};
       readers_.push_back(std::make_unique<Reader>(setup, context_.events));
     }
   }
@@ -71,12 +73,13 @@ class NatsPort final : public Port {
   const TopicSpec& spec(TopicId topic) const { return context_.scenario.topics[context_.topology.topics[topic].index]; }
 
   const Properties& producer_properties() const {
-    return info_.role == Role::workload ? context_.scenario.workloads[info_.index].producer
-                                        : context_.scenario.stages[info_.index].producer;
+    static const Properties none;
+    if (info_.role == Role::workload) return context_.scenario.workloads[info_.index].producer;
+    return info_.role == Role::stage ? context_.scenario.stages[info_.index].producer : none;
   }
-  const Properties& consumer_properties() const {
-    return info_.role == Role::observer ? context_.scenario.observers[info_.index].consumer
-                                        : context_.scenario.stages[info_.index].consumer;
+  ReaderSettings reader_of(const BrokerSpec& broker) const {
+    if (info_.role == Role::observer) return reader_settings(context_.scenario, broker, context_.scenario.observers[info_.index]);
+    return reader_settings(context_.scenario, broker, context_.scenario.stages[info_.index]);
   }
 
   void tell(EventKind kind) {
@@ -107,7 +110,7 @@ class NatsPort final : public Port {
                                              static_cast<int>(buffer_.size()));
     if (status != NATS_OK) return settle(e, status);
     Publisher::Job job{e.op, m.id, context_.topology.topics[ports_.outputs[e.port]].first_place, MessagePtr(wire), {}};
-    if (publisher_->settings().message_id) job.message_id = std::to_string(m.id);
+    if (publisher_->settings().msg_id) job.message_id = std::to_string(m.id);
     publisher_->publish(std::move(job));
   }
 

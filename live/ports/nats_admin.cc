@@ -6,7 +6,6 @@
 #include "live/admin.h"
 #include "live/port.h"
 #include "live/ports/nats_settings.h"
-#include "live/settings.h"
 
 namespace mqlab::live {
 namespace nats {
@@ -14,28 +13,44 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct StreamSettings {
-  jsStreamConfig config;
-  StreamNames names;
-  std::vector<const char*> subjects;
-};
-
-void read_stream_properties(const TopicSpec& topic, jsStreamConfig& config) {
-  SettingsReader read(topic.properties, "stream " + topic.name);
-  config.MaxAge = read.duration("max_age").value_or(Duration{config.MaxAge}).ns;
-  config.MaxMsgs = read.integer("max_msgs").value_or(config.MaxMsgs);
-  config.MaxBytes = read.integer("max_bytes").value_or(config.MaxBytes);
-  config.MaxMsgsPerSubject = read.integer("max_msgs_per_subject").value_or(config.MaxMsgsPerSubject);
-  config.MaxMsgSize = static_cast<std::int32_t>(read.integer("max_msg_size").value_or(config.MaxMsgSize));
-  config.Duplicates = read.duration("duplicate_window").value_or(Duration{config.Duplicates}).ns;
-  const std::string storage = read.text("storage").value_or("file");
-  config.Storage = storage == "memory" ? js_MemoryStorage : js_FileStorage;
-  const std::string discard = read.text("discard").value_or("old");
-  config.Discard = discard == "new" ? js_DiscardNew : js_DiscardOld;
-  const std::string retention = read.text("retention").value_or("limits");
-  config.Retention = retention == "workqueue" ? js_WorkQueuePolicy : retention == "interest" ? js_InterestPolicy : js_LimitsPolicy;
-  read.finish();
+void fill(jsStreamConfig& config, const NatsStream& stream) {
+  config.Replicas = stream.replicas;
+  config.MaxAge = stream.max_age.ns;
+  config.MaxMsgs = stream.max_msgs;
+  config.MaxBytes = stream.max_bytes;
+  config.MaxMsgsPerSubject = stream.max_msgs_per_subject;
+  config.MaxMsgSize = static_cast<std::int32_t>(stream.max_msg_size);
+  config.Duplicates = stream.duplicate_window.ns;
+  config.Storage = stream.in_memory ? js_MemoryStorage : js_FileStorage;
+  config.Discard = stream.discard_new ? js_DiscardNew : js_DiscardOld;
+  using Retention = NatsStream::Retention;
+  config.Retention = stream.retention == Retention::workqueue  ? js_WorkQueuePolicy
+                     : stream.retention == Retention::interest ? js_InterestPolicy
+                                                               : js_LimitsPolicy;
 }
+
+void fill(jsConsumerConfig& config, const NatsConsumer& consumer, std::vector<std::int64_t>& backoff) {
+  using Deliver = NatsConsumer::Deliver;
+  config.AckPolicy = js_AckExplicit;
+  config.DeliverPolicy = consumer.deliver == Deliver::last       ? js_DeliverLast
+                         : consumer.deliver == Deliver::new_only ? js_DeliverNew
+                                                                 : js_DeliverAll;
+  config.AckWait = consumer.ack_wait.ns;
+  config.MaxDeliver = consumer.max_deliver;
+  config.MaxAckPending = consumer.max_ack_pending;
+  config.MaxWaiting = consumer.max_waiting;
+  for (const Duration d : consumer.backoff) backoff.push_back(d.ns);
+  if (backoff.empty()) return;
+  config.BackOff = backoff.data();
+  config.BackOffLen = static_cast<int>(backoff.size());
+}
+
+/// A pull consumer of the scenario: a stage's, or that of an observer that is not ordered.
+struct Pull {
+  ReaderSettings reader;
+  std::uint32_t stage;  ///< number of stages for an observer
+  TopicId topic;
+};
 
 class NatsAdmin final : public Admin {
  public:
@@ -49,9 +64,7 @@ class NatsAdmin final : public Admin {
     });
     retry(until, [&] { round_trip(); });
     each_stream([&](const TopicInfo&, const TopicSpec& spec) { retry(until, [&] { make_stream(spec); }); });
-    each_consumer([&](std::uint32_t, const StageSpec& stage, TopicId topic) {
-      retry(until, [&] { make_consumer(stage, spec_of(topic)); });
-    });
+    for (const Pull& pull : pulls()) retry(until, [&] { make_consumer(pull); });
   }
 
   void remove() override {
@@ -70,17 +83,17 @@ class NatsAdmin final : public Admin {
       state.places.push_back({topic.first_place, end, end});
       state.whole = state.whole && whole(*info, spec);
     });
-    each_consumer([&](std::uint32_t stage, const StageSpec& spec, TopicId topic) {
-      const ConsumerInfoPtr info = consumer_info(spec, spec_of(topic));
+    for (const Pull& pull : pulls()) {
+      const ConsumerInfoPtr info = consumer_info(pull);
       GroupState group;
       group.group = info->Name;
-      group.stage = stage;
-      group.place = context_.topology.topics[topic].first_place;
+      group.stage = pull.stage;
+      group.place = context_.topology.topics[pull.topic].first_place;
       group.committed = static_cast<std::int64_t>(info->AckFloor.Stream) + 1;
       group.undelivered = static_cast<std::int64_t>(info->NumPending);
       group.unacked = info->NumAckPending;
       state.groups.push_back(group);
-    });
+    }
     return state;
   }
 
@@ -94,10 +107,10 @@ class NatsAdmin final : public Admin {
   void audit(AuditSink& sink) override {
     open();
     each_stream([&](const TopicInfo& topic, const TopicSpec& spec) { audit_stream(topic.first_place, spec, sink); });
-    each_consumer([&](std::uint32_t stage, const StageSpec& spec, TopicId topic) {
-      const ConsumerInfoPtr info = consumer_info(spec, spec_of(topic));
-      sink.committed(context_.topology.topics[topic].first_place, static_cast<std::int64_t>(info->AckFloor.Stream) + 1, stage);
-    });
+    for (const Pull& pull : pulls()) {
+      const auto floor = static_cast<std::int64_t>(consumer_info(pull)->AckFloor.Stream);
+      sink.committed(context_.topology.topics[pull.topic].first_place, floor + 1, pull.stage);
+    }
   }
 
   std::string client_version() const override { return std::string("nats.c ") + nats_GetVersion(); }
@@ -129,25 +142,20 @@ class NatsAdmin final : public Admin {
       if (topic.kind == TopicKind::stream && topic.broker == context_.broker) visit(topic, context_.scenario.topics[topic.index]);
     }
   }
-  /// The pull consumers of stages: (stage, its spec, the stream it reads).
-  template <class F>
-  void each_consumer(F visit) {
-    for (std::uint32_t s = 0; s < context_.scenario.stages.size(); ++s) {
-      const StageSpec& stage = context_.scenario.stages[s];
-      if (consumer_settings(stage.consumer, stage.name, false).ordered) continue;
-      for (const std::string& input : stage.inputs) {
-        const TopicId topic = context_.topology.topic(input);
-        if (topic != no_topic && context_.topology.topics[topic].broker == context_.broker) visit(s, stage, topic);
-      }
+  std::vector<Pull> pulls() const {
+    std::vector<Pull> found;
+    const auto add = [&](const ReaderSettings& reader, std::uint32_t stage, const std::string& stream) {
+      const TopicId topic = context_.topology.topic(stream);
+      if (!reader.values.ordered && context_.topology.topics[topic].broker == context_.broker) found.push_back({reader, stage, topic});
+    };
+    const Scenario& s = context_.scenario;
+    const BrokerSpec& broker = s.brokers[context_.broker];
+    for (std::uint32_t i = 0; i < s.stages.size(); ++i) {
+      for (const std::string& input : s.stages[i].inputs) add(reader_settings(s, broker, s.stages[i]), i, input);
     }
-    // Observers that are not ordered have a consumer of their own, like a stage.
-    for (const ObserverSpec& observer : context_.scenario.observers) {
-      if (consumer_settings(observer.consumer, observer.name, true).ordered) continue;
-      StageSpec stage;
-      stage.name = observer.name;
-      stage.consumer = observer.consumer;
-      visit(static_cast<std::uint32_t>(context_.scenario.stages.size()), stage, context_.topology.topic(observer.topic));
-    }
+    const auto no_stage = static_cast<std::uint32_t>(s.stages.size());
+    for (const ObserverSpec& observer : s.observers) add(reader_settings(s, broker, observer), no_stage, observer.topic);
+    return found;
   }
 
   void make_stream(const TopicSpec& spec) {
@@ -159,30 +167,19 @@ class NatsAdmin final : public Admin {
     config.Name = names.stream.c_str();
     config.Subjects = subjects.data();
     config.SubjectsLen = static_cast<int>(subjects.size());
-    config.Replicas = spec.replication;
-    read_stream_properties(spec, config);
+    fill(config, resolve_nats_stream(context_.scenario, spec, context_.scenario.brokers[context_.broker]));
     require(js_AddStream(nullptr, context_js_.get(), &config, nullptr, nullptr), "stream " + names.stream);
   }
 
-  void make_consumer(const StageSpec& stage, const TopicSpec& topic) {
-    const ConsumerSettings settings = consumer_settings(stage.consumer, stage.name, false);
-    const StreamNames names = stream_names(topic, context_.tag);
+  void make_consumer(const Pull& pull) {
+    const std::string stream = stream_names(spec_of(pull.topic), context_.tag).stream;
     std::vector<std::int64_t> backoff;
-    for (const Duration d : settings.backoff) backoff.push_back(d.ns);
     jsConsumerConfig config;
     jsConsumerConfig_Init(&config);
-    config.Durable = settings.name.c_str();
-    config.AckPolicy = js_AckExplicit;
-    config.DeliverPolicy = settings.deliver;
-    config.AckWait = settings.ack_wait.ns;
-    config.MaxDeliver = settings.max_deliver;
-    config.MaxAckPending = settings.max_ack_pending;
-    if (!backoff.empty()) {
-      config.BackOff = backoff.data();
-      config.BackOffLen = static_cast<int>(backoff.size());
-    }
-    require(js_AddConsumer(nullptr, context_js_.get(), names.stream.c_str(), &config, nullptr, nullptr),
-            "consumer " + settings.name + " of stream " + names.stream);
+    config.Durable = pull.reader.name.c_str();
+    fill(config, pull.reader.values, backoff);
+    require(js_AddConsumer(nullptr, context_js_.get(), stream.c_str(), &config, nullptr, nullptr),
+            "consumer " + pull.reader.name + " of stream " + stream);
   }
 
   /// A message into a stream of the lab's own and back: the whole path works, on as many replicas as the scenario
@@ -218,11 +215,11 @@ class NatsAdmin final : public Admin {
     return StreamInfoPtr(info);
   }
 
-  ConsumerInfoPtr consumer_info(const StageSpec& stage, const TopicSpec& topic) {
+  ConsumerInfoPtr consumer_info(const Pull& pull) {
     jsConsumerInfo* info = nullptr;
-    const std::string name = consumer_settings(stage.consumer, stage.name, false).name;
-    require(js_GetConsumerInfo(&info, context_js_.get(), stream_names(topic, context_.tag).stream.c_str(), name.c_str(), nullptr, nullptr),
-            "consumer " + name);
+    const std::string stream = stream_names(spec_of(pull.topic), context_.tag).stream;
+    require(js_GetConsumerInfo(&info, context_js_.get(), stream.c_str(), pull.reader.name.c_str(), nullptr, nullptr),
+            "consumer " + pull.reader.name);
     return ConsumerInfoPtr(info);
   }
 

@@ -50,8 +50,11 @@ ConnectionPtr connect(const ConnectionSettings& settings, ConnectionWatcher* wat
   natsOptions_SetName(raw, settings.name.c_str());
   natsOptions_SetMaxReconnect(raw, -1);
   natsOptions_SetReconnectWait(raw, settings.reconnect_wait.ns / 1'000'000);
-  natsOptions_SetReconnectJitter(raw, 20, 20);
+  natsOptions_SetReconnectJitter(raw, settings.reconnect_jitter.ns / 1'000'000, settings.reconnect_jitter.ns / 1'000'000);
   natsOptions_SetPingInterval(raw, settings.ping_interval.ns / 1'000'000);
+  natsOptions_SetMaxPingsOut(raw, settings.max_pings_out);
+  natsOptions_SetTimeout(raw, settings.connect_timeout.ns / 1'000'000);
+  natsOptions_SetSendAsap(raw, settings.send_asap);
   natsOptions_SetErrorHandler(raw, on_error, nullptr);
   if (watcher != nullptr) {
     natsOptions_SetDisconnectedCB(raw, on_down, watcher);

@@ -26,8 +26,12 @@ using MetaPtr = std::unique_ptr<jsMsgMetaData, Freed<jsMsgMetaData_Destroy>>;
 struct ConnectionSettings {
   std::string urls;  ///< comma-separated
   std::string name;  ///< shown in the server's monitoring
-  Duration ping_interval = Duration::seconds(120);  ///< nats.c's default
+  Duration ping_interval = Duration::seconds(1);  ///< the lab's own; a process has its scenario's
+  int max_pings_out = 2;
   Duration reconnect_wait = Duration::millis(100);
+  Duration reconnect_jitter = Duration::millis(20);
+  Duration connect_timeout = Duration::seconds(2);
+  bool send_asap = false;  ///< each write at once, not by the library's flusher
 };
 
 /// Told of the connection's fate on a thread of the library's.

@@ -1,24 +1,29 @@
 #include "live/ports/nats_publisher.h"
 
 #include <chrono>
+#include <vector>
 
 namespace mqlab::live::nats {
 namespace {
 
-/// A refusal excludes the effect; when nothing was heard the message may be stored.
+// Error codes of the JetStream API (server/errors.json).
+constexpr int exceeds_maximum = 10054;  // message size exceeds maximum allowed
+constexpr int in_process = 10158;       // the id is of a publish still under way
+
+/// A refusal excludes the effect, except that an id in process may yet be stored by its first publish; when nothing
+/// was heard the message may be stored.
 Settlement refused(natsStatus status, jsErrCode code) {
+  const auto number = static_cast<int>(code);
   Settlement s;
   s.of = Kind::publish;
-  s.code = static_cast<std::uint16_t>(code != 0 ? static_cast<int>(code) : static_cast<int>(status));
-  const bool answered = code != 0 || status == NATS_NO_RESPONDERS || status == NATS_MAX_PAYLOAD;
-  s.outcome = answered ? Outcome::fail : Outcome::unknown;
-  s.error = code != 0 || status == NATS_MAX_PAYLOAD ? ErrorClass::fatal : ErrorClass::retriable;
-  // 10077, 10054, 10047 …: limits of the stream; 10023, 10008: resources: trying later may help (jetstream_errors).
-  if (code == 10008 || code == 10023 || code == 10047 || code == 10077) s.error = ErrorClass::retriable;
+  s.code = static_cast<std::uint16_t>(number != 0 ? number : static_cast<int>(status));
+  const bool answered = number != 0 || status == NATS_NO_RESPONDERS || status == NATS_MAX_PAYLOAD;
+  s.outcome = answered && number != in_process ? Outcome::fail : Outcome::unknown;
+  s.error = number == exceeds_maximum || status == NATS_MAX_PAYLOAD ? ErrorClass::fatal : ErrorClass::retriable;
   return s;
 }
 
-jsOptions options_of(const ProducerSettings& settings, jsPubAckHandler handler, void* self) {
+jsOptions options_of(const NatsProducer& settings, jsPubAckHandler handler, void* self) {
   jsOptions options;
   jsOptions_Init(&options);
   options.PublishAsync.MaxPending = settings.max_pending;
@@ -30,7 +35,7 @@ jsOptions options_of(const ProducerSettings& settings, jsPubAckHandler handler, 
 
 }  // namespace
 
-Publisher::Publisher(natsConnection* connection, const ProducerSettings& settings, EventQueue& events)
+Publisher::Publisher(natsConnection* connection, const NatsProducer& settings, EventQueue& events)
     : settings_(settings), events_(events) {
   jsOptions options = options_of(settings, on_ack, this);
   context_ = jetstream(connection, &options);
@@ -65,71 +70,97 @@ void Publisher::close(Duration grace) {
   thread_.join();
 }
 
+/// Waits for something to send; false when it is time to end.
+bool Publisher::next_batch(std::unique_lock<std::mutex>& lock, std::deque<Job>& batch) {
+  const auto ready = [&] { return stopping_ || !jobs_.empty(); };
+  if (retries_.empty()) changed_.wait(lock, [&] { return ready() || !retries_.empty(); });
+  else changed_.wait_until(lock, retries_.front().due, ready);
+  batch.swap(jobs_);
+  while (!retries_.empty() && retries_.front().due <= std::chrono::steady_clock::now()) {
+    batch.push_back(std::move(retries_.front().job));
+    retries_.pop_front();
+  }
+  return !stopping_;
+}
+
 void Publisher::run() {
   std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
-    if (stopping_) return;
-    std::deque<Job> batch;
-    batch.swap(jobs_);
-    for (const Job& job : batch) pending_.emplace(job.wire.get(), Pending{job.op, job.message, job.place});
+  std::deque<Job> batch;
+  while (next_batch(lock, batch)) {
+    std::vector<natsMsg*> messages;
+    for (Job& job : batch) {
+      messages.push_back(job.wire.release());
+      pending_.emplace(messages.back(), std::move(job));
+    }
+    batch.clear();
     lock.unlock();
-    for (Job& job : batch) send(job);
+    for (natsMsg* message : messages) send(message);
     lock.lock();
   }
 }
 
-void Publisher::send(Job& job) {
+void Publisher::send(natsMsg* message) {
+  std::string id;
+  {
+    const std::lock_guard lock(mutex_);
+    id = pending_.at(message).message_id;
+  }
   jsPubOptions options;
   jsPubOptions_Init(&options);
   options.MaxWait = settings_.ack_timeout.ns / 1'000'000;
-  if (!job.message_id.empty()) options.MsgId = job.message_id.c_str();
-  natsMsg* message = job.wire.release();
-  natsMsg* const key = message;
-  const natsStatus status = js_PublishMsgAsync(context_.get(), &message, &options);
+  if (!id.empty()) options.MsgId = id.c_str();
+  natsMsg* given = message;
+  const natsStatus status = js_PublishMsgAsync(context_.get(), &given, &options);
   if (status == NATS_OK) return;
-  const MessagePtr owned(message);
+  const MessagePtr owned(given);
   const std::lock_guard lock(mutex_);
-  const Pending pending = take(key);
   Settlement settlement = refused(status, static_cast<jsErrCode>(0));
   // The library gives a stalled message back before it is sent.
   if (status == NATS_TIMEOUT) {
     settlement.outcome = Outcome::fail;
     settlement.error = ErrorClass::full;
   }
-  settlement.op = pending.op;
-  settlement.message = pending.message;
-  events_.settle(settlement);
-  settle_flushes();
+  settle(take(message), settlement);
 }
 
 void Publisher::on_ack(jsCtx*, natsMsg* raw, jsPubAck* ack, jsPubAckErr* error, void* closure) {
   auto& self = *static_cast<Publisher*>(closure);
-  const MessagePtr message(raw);
+  MessagePtr message(raw);
   const std::lock_guard lock(self.mutex_);
-  const Pending pending = self.take(raw);
+  Job job = self.take(raw);
+  if (error != nullptr && error->Err == NATS_NO_RESPONDERS && job.tries < self.settings_.retry_attempts) {
+    ++job.tries;
+    job.wire = std::move(message);
+    self.retries_.push_back({std::chrono::steady_clock::now() + std::chrono::nanoseconds(self.settings_.retry_wait.ns), std::move(job)});
+    self.changed_.notify_all();
+    return;
+  }
   Settlement s;
   if (error != nullptr) {
     s = refused(error->Err, error->ErrCode);
   } else {
     s.of = Kind::publish;
-    s.place = pending.place;
+    s.place = job.place;
     s.position = static_cast<std::int64_t>(ack->Sequence);
     s.duplicate = ack->Duplicate;
   }
-  s.op = pending.op;
-  s.message = pending.message;
-  self.events_.settle(s);
-  self.settle_flushes();
+  self.settle(job, s);
 }
 
-Publisher::Pending Publisher::take(natsMsg* message) {
+Publisher::Job Publisher::take(natsMsg* message) {
   const auto found = pending_.find(message);
-  const Pending pending = found->second;
+  Job job = std::move(found->second);
   pending_.erase(found);
+  return job;
+}
+
+void Publisher::settle(const Job& job, Settlement s) {
+  s.op = job.op;
+  s.message = job.message;
   ++answered_;
+  events_.settle(s);
   if (answered_ == accepted_) changed_.notify_all();
-  return pending;
+  settle_flushes();
 }
 
 void Publisher::settle_flushes() {

@@ -1,5 +1,6 @@
 // Publishes to JetStream on a thread of its own, since nats.c blocks a caller when too much is unacknowledged.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -19,13 +20,14 @@ class Publisher {
     PlaceId place = no_place;
     MessagePtr wire;
     std::string message_id;  ///< Nats-Msg-Id; empty = none
+    std::uint32_t tries = 0;
   };
 
   /// Throws PortError. `events` must outlive it.
-  Publisher(natsConnection* connection, const ProducerSettings& settings, EventQueue& events);
+  Publisher(natsConnection* connection, const NatsProducer& settings, EventQueue& events);
   ~Publisher();
 
-  const ProducerSettings& settings() const { return settings_; }
+  const NatsProducer& settings() const { return settings_; }
   void publish(Job job);
   /// Settles `flush` once everything published before has been answered.
   void flush(OpId op);
@@ -33,24 +35,26 @@ class Publisher {
   void close(Duration grace);
 
  private:
-  struct Pending {
-    OpId op;
-    MessageId message;
-    PlaceId place;
+  struct Retry {
+    std::chrono::steady_clock::time_point due;
+    Job job;
   };
   static void on_ack(jsCtx*, natsMsg* message, jsPubAck* ack, jsPubAckErr* error, void* self);
   void run();
-  void send(Job& job);
+  void send(natsMsg* message);
+  void settle(const Job& job, Settlement s);
   void settle_flushes();
-  Pending take(natsMsg* message);
+  Job take(natsMsg* message);
+  bool next_batch(std::unique_lock<std::mutex>& lock, std::deque<Job>& batch);
 
-  ProducerSettings settings_;
+  NatsProducer settings_;
   EventQueue& events_;
   ContextPtr context_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;
-  std::unordered_map<natsMsg*, Pending> pending_;
+  std::unordered_map<natsMsg*, Job> pending_;  ///< without an answer; the library owns the message
+  std::deque<Retry> retries_;                  ///< nobody responded: tried again; all wait equally long
   std::deque<std::pair<OpId, std::uint64_t>> flushes_;  ///< op, how many publishes must have been answered
   std::uint64_t accepted_ = 0, answered_ = 0;
   bool stopping_ = false;

@@ -10,8 +10,17 @@ namespace mqlab::live::nats {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// A request of the library's lasts at most so long, so that a stop is noticed.
-constexpr Duration slice = Duration::millis(250);
+/// A request of the library's lasts at most so long: a stop is noticed, and one that a dead server took along is
+/// made again.
+constexpr Duration slice = Duration::seconds(1);
+
+jsDeliverPolicy deliver_policy(NatsConsumer::Deliver policy) {
+  switch (policy) {
+    case NatsConsumer::Deliver::last: return js_DeliverLast;
+    case NatsConsumer::Deliver::new_only: return js_DeliverNew;
+    default: return js_DeliverAll;
+  }
+}
 
 Duration left(Clock::time_point begin, Duration wait) {
   if (wait == Duration::forever()) return wait;
@@ -22,10 +31,10 @@ SubscriptionPtr bind_pull(jsCtx* context, const Reader::Setup& setup) {
   jsSubOptions options;
   jsSubOptions_Init(&options);
   options.Stream = setup.names.stream.c_str();
-  options.Consumer = setup.consumer.name.c_str();
+  options.Consumer = setup.reader.name.c_str();
   natsSubscription* subscription = nullptr;
-  require(js_PullSubscribe(&subscription, context, nullptr, setup.consumer.name.c_str(), nullptr, &options, nullptr),
-          "consumer " + setup.consumer.name + " of stream " + setup.names.stream);
+  require(js_PullSubscribe(&subscription, context, nullptr, setup.reader.name.c_str(), nullptr, &options, nullptr),
+          "consumer " + setup.reader.name + " of stream " + setup.names.stream);
   return SubscriptionPtr(subscription);
 }
 
@@ -37,7 +46,7 @@ SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
   jsSubOptions_Init(&options);
   options.Stream = setup.names.stream.c_str();
   options.Ordered = true;
-  options.Config.DeliverPolicy = setup.consumer.deliver;
+  options.Config.DeliverPolicy = deliver_policy(setup.reader.values.deliver);
   natsSubscription* subscription = nullptr;
   require(js_SubscribeSync(&subscription, context, setup.names.subjects.front().c_str(), nullptr, &options, nullptr),
           "ordered consumer of stream " + setup.names.stream);
@@ -49,7 +58,7 @@ SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
 
 Reader::Reader(const Setup& setup, EventQueue& events)
     : setup_(setup), events_(events), context_(jetstream(setup.connection, nullptr)),
-      subscription_(setup.consumer.ordered ? subscribe_ordered(context_.get(), setup) : bind_pull(context_.get(), setup)),
+      subscription_(setup.reader.values.ordered ? subscribe_ordered(context_.get(), setup) : bind_pull(context_.get(), setup)),
       thread_([this] { run(); }) {}
 
 Reader::~Reader() { close(); }
@@ -97,41 +106,28 @@ Reader::Batch Reader::collect(const Job& job) {
   const auto begin = Clock::now();
   while (!stopping()) {
     const Duration rest = std::max(std::min(left(begin, job.wait), slice), Duration::millis(1));
-    Batch batch = setup_.consumer.ordered ? next(static_cast<int>(job.max), rest) : pull(static_cast<int>(job.max), rest);
+    Batch batch = setup_.reader.values.ordered ? next(static_cast<int>(job.max), rest) : pull(static_cast<int>(job.max), rest);
     if (!batch.empty() || left(begin, job.wait).ns <= 0) return batch;
   }
   return {};
 }
 
+/// With more than one message asked for the library takes what is there, and waits for the first.
 Reader::Batch Reader::pull(int max, Duration wait) {
   Batch batch;
-  // What is there is taken at once; else one message is waited for, and what came with it is taken. A plain fetch
-  // of `max` would sit on the first message until the batch is full or the request expires.
-  if (max > 1) pull_into(batch, max, slice, true);
-  if (!batch.empty()) return batch;
-  pull_into(batch, 1, wait, false);
-  if (!batch.empty() && max > 1) pull_into(batch, max - 1, slice, true);
-  return batch;
-}
-
-void Reader::pull_into(Batch& batch, int max, Duration wait, bool no_wait) {
-  jsFetchRequest request;
-  jsFetchRequest_Init(&request);
-  request.Batch = max;
-  request.Expires = wait.ns;
-  request.NoWait = no_wait;
   natsMsgList list{};
   const auto begin = Clock::now();
-  const natsStatus status = natsSubscription_FetchRequest(&list, subscription_.get(), &request);
+  const natsStatus status = natsSubscription_Fetch(&list, subscription_.get(), max, std::max<std::int64_t>(wait.ns / 1'000'000, 1), nullptr);
   for (int i = 0; i < list.Count; ++i) {
     batch.emplace_back(list.Msgs[i]);
     list.Msgs[i] = nullptr;
   }
   natsMsgList_Destroy(&list);
-  if (status == NATS_OK || status == NATS_TIMEOUT || status == NATS_NOT_FOUND) return;
+  if (!batch.empty() || status == NATS_OK || status == NATS_TIMEOUT || status == NATS_NOT_FOUND) return batch;
   // No leader, no connection: try again, but not in a tight loop.
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, begin + std::chrono::milliseconds(20), [&] { return stopping_; });
+  return batch;
 }
 
 Reader::Batch Reader::next(int max, Duration wait) {
@@ -160,7 +156,7 @@ void Reader::deliver(OpId op, Batch batch) {
     m.attempt = static_cast<std::uint32_t>(meta->NumDelivered);
     m.position = static_cast<std::int64_t>(meta->Sequence.Stream);
     m.timestamp = setup_.clock.from_wall(meta->Timestamp);
-    if (setup_.consumer.ordered) continue;
+    if (setup_.reader.values.ordered) continue;
     m.receipt = meta->Sequence.Stream;
     const std::lock_guard lock(mutex_);
     unacked_[m.receipt] = std::move(raw);
@@ -188,7 +184,7 @@ natsStatus Reader::answer(std::uint64_t receipt, Answer answer, Duration delay) 
       return delay.ns > 0 ? natsMsg_NakWithDelay(message.get(), delay.ns / 1'000'000, nullptr)
                           : natsMsg_Nak(message.get(), nullptr);
     case Answer::terminate: return natsMsg_Term(message.get(), nullptr);
-    default: return setup_.consumer.ack_sync ? natsMsg_AckSync(message.get(), nullptr, nullptr) : natsMsg_Ack(message.get(), nullptr);
+    default: return setup_.reader.values.ack_sync ? natsMsg_AckSync(message.get(), nullptr, nullptr) : natsMsg_Ack(message.get(), nullptr);
   }
 }
 

@@ -18,7 +18,7 @@ class Reader {
   struct Setup {
     natsConnection* connection;
     StreamNames names;
-    ConsumerSettings consumer;
+    ReaderSettings reader;
     PlaceId place;
     RunClock clock;
   };
@@ -48,7 +48,6 @@ class Reader {
   Batch collect(const Job& job);
   Batch pull(int max, Duration wait);
   Batch next(int max, Duration wait);
-  void pull_into(Batch& batch, int max, Duration wait, bool no_wait);
   void deliver(OpId op, Batch batch);
   bool stopping();
 

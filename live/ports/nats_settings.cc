@@ -2,49 +2,39 @@
 
 #include "core/seam/partitioner.h"
 #include "live/port.h"
-#include "live/settings.h"
 
 namespace mqlab::live::nats {
 namespace {
 
-jsDeliverPolicy deliver_policy(const std::string& text, const std::string& owner) {
-  if (text == "all") return js_DeliverAll;
-  if (text == "new") return js_DeliverNew;
-  if (text == "last") return js_DeliverLast;
-  throw PortError(owner + ": deliver_policy = \"" + text + "\": the live world knows all, new and last");
+ReaderSettings read(const Scenario& scenario, const BrokerSpec& broker, Properties properties, const std::string& name,
+                    const std::string& path, bool observer) {
+  if (observer && find(properties, "ordered") == nullptr) properties.push_back({"ordered", "true", 0});
+  ReaderSettings settings{resolve_nats_consumer(scenario, properties, broker, path), name};
+  if (!settings.values.durable.empty()) settings.name = settings.values.durable;
+  if (!settings.values.ordered && settings.values.ack_policy != NatsConsumer::AckPolicy::explicit_ack) {
+    throw PortError(path + ".ack_policy: nats.c pulls with explicit acknowledgements only");
+  }
+  return settings;
 }
 
 }  // namespace
 
-ConsumerSettings consumer_settings(const Properties& properties, const std::string& default_name, bool observer) {
-  const std::string owner = "consumer of " + default_name;
-  SettingsReader read(properties, owner);
-  ConsumerSettings settings;
-  settings.ordered = read.boolean("ordered").value_or(observer);
-  settings.name = read.text("durable_name").value_or(default_name);
-  if (const auto durable = read.text("durable")) settings.name = *durable;
-  settings.ack_wait = read.duration("ack_wait").value_or(settings.ack_wait);
-  settings.max_deliver = read.integer("max_deliver").value_or(settings.max_deliver);
-  settings.max_ack_pending = read.integer("max_ack_pending").value_or(settings.max_ack_pending);
-  settings.backoff = read.durations("backoff").value_or(settings.backoff);
-  settings.ack_sync = read.boolean("ack_sync").value_or(false);
-  settings.deliver = deliver_policy(read.text("deliver_policy").value_or("all"), owner);
-  const std::string policy = read.text("ack_policy").value_or(settings.ordered ? "none" : "explicit");
-  if (policy != (settings.ordered ? "none" : "explicit")) {
-    throw PortError(owner + ": ack_policy = \"" + policy + "\": pull consumers acknowledge explicitly, ordered ones not at all");
-  }
-  read.finish();
-  return settings;
+ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broker, const StageSpec& stage) {
+  return read(scenario, broker, stage.consumer, stage.name, "stages." + stage.name + ".consumer", false);
 }
 
-ProducerSettings producer_settings(const Properties& properties, const std::string& owner) {
-  SettingsReader read(properties, "producer of " + owner);
-  ProducerSettings settings;
-  settings.message_id = read.boolean("msg_id").value_or(settings.message_id);
-  settings.max_pending = read.integer("max_pending").value_or(settings.max_pending);
-  settings.ack_timeout = read.duration("ack_timeout").value_or(settings.ack_timeout);
-  settings.stall_wait = read.duration("stall_wait").value_or(settings.stall_wait);
-  read.finish();
+ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broker, const ObserverSpec& observer) {
+  return read(scenario, broker, observer.consumer, observer.name, "observers." + observer.name + ".consumer", true);
+}
+
+ConnectionSettings connection_settings(const std::string& urls, const std::string& name, const NatsConnection& values) {
+  ConnectionSettings settings = connection_settings(urls, name);
+  settings.ping_interval = values.ping_interval;
+  settings.max_pings_out = static_cast<int>(values.max_pings_out);
+  settings.reconnect_wait = values.reconnect_wait;
+  settings.reconnect_jitter = values.reconnect_jitter;
+  settings.connect_timeout = values.connect_timeout;
+  settings.send_asap = values.send_asap;
   return settings;
 }
 

@@ -18,11 +18,11 @@ from mqlab.live.processes import Child
 
 def worker_program() -> str:
     """`$MQLAB_WORKER`, else the one installed with the package. Raises BrokerError."""
-    wanted = os.environ.get("MQLAB_WORKER")
     installed = Path(__file__).resolve().parents[1] / "bin" / "mqlab-worker"
-    if wanted is None and not installed.exists():
-        raise BrokerError("mqlab-worker is not installed: this build has no live world")
-    return wanted or str(installed)
+    program = Path(os.environ.get("MQLAB_WORKER") or installed)
+    if not program.is_file():
+        raise BrokerError(f"{program} is missing: this build has no live world")
+    return str(program)
 
 
 @dataclass(frozen=True)
