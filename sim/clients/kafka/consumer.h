@@ -46,6 +46,7 @@ struct InPartition {
   std::int64_t position = -1;      ///< next to be handed over
   std::int64_t fetched = -1;       ///< next to be fetched
   std::uint32_t sent_version = 0;  ///< of the fetch under way
+  std::uint32_t asked_in = 0;      ///< correlation of the latest fetch that asked for it
   std::uint32_t buffered = 0;      ///< records fetched and not handed over
   std::int64_t stored = -1;        ///< librdkafka: what auto-commit would commit
   std::int64_t auto_committed = -1;

@@ -20,6 +20,11 @@ void Consumer::fetch_all() {
   for (NodeIndex n = 0; n < lanes_.size(); ++n) {
     if (lanes_[n].correlation == 0) fetch_from(n);
   }
+  // A node may hold a fetch that was sent while this partition's buffer was full, or led by another node.
+  for (InPartition& p : partitions_) {
+    const NodeIndex node = client_.wire().leader(p.place);
+    if (node != no_node && wanted(p) && p.asked_in != lanes_[node].correlation) changed(p);
+  }
 }
 
 /// One request a node at a time, for all partitions it leads.
@@ -46,7 +51,14 @@ void Consumer::fetch_from(NodeIndex node) {
   lane.changed = false;
   const auto bytes = static_cast<std::uint32_t>(80 + 24 * request->parts.size());
   const Duration timeout = settings_.connection.request_timeout + (java_ ? Duration{} : settings_.fetch_wait);
+  const std::size_t asked = request->parts.size();
+  std::size_t next = 0;
   lane.correlation = client_.wire().send(node, RequestKind::fetch, request, bytes, timeout);
+  for (InPartition& p : partitions_) {
+    if (next == asked || client_.wire().leader(p.place) != node || !wanted(p)) continue;
+    p.asked_in = lane.correlation;
+    ++next;
+  }
 }
 
 /// What is wanted of a partition is not what its node was asked for. The broker holds a fetch without data for
