@@ -21,6 +21,7 @@ struct Member {
   Duration heartbeat_interval = {};
   bool cooperative = false;
   bool expelled = false;      ///< no longer a member, but not told yet
+  bool abandoned = false;     ///< its client has joined as another member since
   bool silent = false;        ///< its heartbeats do not come
   std::uint32_t token = 0;    ///< voids a session's end that was scheduled
   Instant beats_from = {};    ///< a heartbeat then, and each interval after

@@ -6,10 +6,10 @@
 
 namespace mqlab::sim::kafka {
 
-/// Its process runs, in the same life, and the two hear each other.
+/// Its process runs, in the same life, its client still goes by that id, and the two hear each other.
 bool GroupCoordinator::beats(const Member& m) const {
   World& world = node_.world();
-  return world.running(m.process) && world.incarnation(m.process) == m.incarnation &&
+  return !m.abandoned && world.running(m.process) && world.incarnation(m.process) == m.incarnation &&
          world.network().reachable(m.process, node_.owner) && world.network().reachable(node_.owner, m.process);
 }
 

@@ -64,6 +64,12 @@ Member* GroupCoordinator::identify(Group& group, JoinGroupRequest& r, bool& fres
     if (r.static_instance != 0 && m->static_instance == r.static_instance) member = m;
   }
   if (member == nullptr) {
+    // A client that asks for a new id beats under no older one any more (its answer was lost, or it gave it up).
+    for (Member* m : group.members) {
+      if (m->client != r.reply_to || m->static_instance != 0 || m->abandoned) continue;
+      m->abandoned = true;
+      listen(group, *m);
+    }
     member = node_.arena().make<Member>(node_.arena());
     group.members.push_back(member);
     fresh = true;

@@ -79,7 +79,9 @@ void Consumer::sync() {
   request->member = member_;
   request->generation = generation_;
   requested_ = true;
-  const Duration timeout = java_ ? settings_.max_poll_interval + Duration::seconds(5) : settings_.session_timeout;
+  // java: as for joining; librdkafka rd_kafka_SyncGroupRequest: the session and 3 s of grace
+  const Duration timeout = java_ ? settings_.max_poll_interval + Duration::seconds(5)
+                                 : settings_.session_timeout + Duration::seconds(3);
   client_.wire().send(node, RequestKind::sync_group, request, 100, timeout);
 }
 

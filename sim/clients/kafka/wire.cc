@@ -102,7 +102,7 @@ std::uint32_t Wire::send_request(NodeIndex index, RequestKind kind, Request* req
       extra = extra + world.network().delay(self, node.process) + world.network().delay(node.process, self);
     }
   }
-  const bool patient = kind == RequestKind::fetch && !node.silent;
+  const bool patient = kind == RequestKind::fetch && !node.silent && !fault.answer_lost;
   const Instant limit = patient ? Instant::never() : deadline(timeout);
   node.pending.push_back({request->correlation, kind, index, false, limit, context});
   timeouts_.set_by(world, client_, due::timeouts, limit);
