@@ -193,13 +193,15 @@ class NatsAdmin final : public Admin {
     config.SubjectsLen = 1;
     config.Storage = js_MemoryStorage;
     each_stream([&](const TopicInfo&, const TopicSpec& spec) { config.Replicas = std::max<std::int64_t>(config.Replicas, spec.replication); });
-    js_DeleteStream(context_js_.get(), subject, nullptr, nullptr);
-    jsOptions quick;
+    jsOptions quick;  // while the servers elect a leader nobody answers
     jsOptions_Init(&quick);
-    quick.Wait = 1000;
+    quick.Wait = 250;
     require(js_AddStream(nullptr, context_js_.get(), &config, &quick, nullptr), "readiness: stream");
     jsPubAck* ack = nullptr;
-    require(js_Publish(&ack, context_js_.get(), subject, "ready", 5, nullptr, nullptr), "readiness: publish");
+    jsPubOptions soon;
+    jsPubOptions_Init(&soon);
+    soon.MaxWait = 250;
+    require(js_Publish(&ack, context_js_.get(), subject, "ready", 5, &soon, nullptr), "readiness: publish");
     const std::uint64_t sequence = ack->Sequence;
     jsPubAck_Destroy(ack);
     natsMsg* message = nullptr;
