@@ -55,6 +55,24 @@ py::object as_python(const Event& e) {
                               all_as_python(e.settlements), all_as_python(e.places));
 }
 
+std::string describe(py::error_already_set& error) {
+  if (error.trace()) PyException_SetTraceback(error.value().ptr(), error.trace().ptr());
+  return side().attr("describe_failure")(error.value()).cast<std::string>();
+}
+
+py::frozenset names_of(const Capabilities& c) {
+  py::set names;
+  const std::pair<const char*, bool> all[] = {
+      {"log", c.log},           {"queue", c.queue},         {"negative_ack", c.negative_ack},
+      {"groups", c.groups},     {"in_progress", c.in_progress}, {"terminate", c.terminate},
+      {"store", c.store},       {"transactions", c.transactions}, {"deduplicates", c.deduplicates},
+      {"services", c.services}};
+  for (const auto& [name, has] : all) {
+    if (has) names.add(name);
+  }
+  return py::frozenset(names);
+}
+
 /// Holds the Python objects of the runs: an arena's objects are not destroyed one by one, so none may own a
 /// reference. A run's objects are let go when the next run in the same arena starts its first incarnation.
 /// Worlds on several threads may share a plan: the interpreter's lock guards `living_`.
@@ -67,7 +85,7 @@ class ForeignPlan : public ModulePlan {
   ~ForeignPlan() override {
     const py::gil_scoped_acquire gil;
     living_.clear();
-    settings_ = py::dict();
+    settings_ = py::object();  // empty, so that nothing is left to do once the lock is given back
     type_ = py::object();
   }
 
@@ -77,13 +95,12 @@ class ForeignPlan : public ModulePlan {
 
   /// The module's own mistake, told as bad input: no traceback of ours around a user's line.
   [[noreturn]] void fail(py::error_already_set& error, const char* method) const {
-    const auto text = side().attr("describe_failure")(error.value()).cast<std::string>();
-    throw ScenarioError(file_, line_, where_ + "." + method, text);
+    throw ScenarioError(file_, line_, where_ + "." + method, describe(error));
   }
 
  private:
   py::object type_;
-  py::dict settings_;
+  py::object settings_;
   std::string where_;
   std::vector<Kind> kinds_;
   std::string file_;
@@ -124,8 +141,8 @@ Module* ForeignPlan::make(Arena& arena, const ModuleContext& context) const {
   if (context.incarnation == 0) living.clear();
   try {
     RandomStream random = context.random;
-    living.push_back(type_(side().attr("Context")(context.process, context.instance, context.incarnation,
-                                                   random.next(), settings_)));
+    living.push_back(type_(side().attr("Context")(context.process, context.instance, context.incarnation, random.next(),
+                                                  settings_, names_of(context.capabilities))));
   } catch (py::error_already_set& error) {
     fail(error, "__init__");
   }
@@ -155,7 +172,7 @@ std::unique_ptr<ModulePlan> plan_foreign(const Scenario& scenario, const Topolog
   try {
     type = side().attr("find")(stage.module, scenario.file);
   } catch (py::error_already_set& error) {
-    const auto text = side().attr("describe_failure")(error.value()).cast<std::string>();
+    const std::string text = describe(error);
     throw ScenarioError(scenario.file, stage.line, "stages." + stage.name + ".module", text);
   }
   py::dict settings;

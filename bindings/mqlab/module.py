@@ -84,13 +84,16 @@ class Context:
     incarnation: int
     random: int
     settings: Mapping[str, str]
+    capabilities: frozenset[str]
+    """What the broker can do: log (commit, seek), queue (ack), negative_ack, in_progress, terminate, groups,
+    transactions, deduplicates, store, services."""
 
 
 class Module:
     """Subclass this. State lives in the object; a new incarnation gets a new object."""
 
-    uses: ClassVar[tuple[str, ...]] = ("fetch", "accept", "release", "publish")
-    """The effects it may ask for; checked against what the broker can do when the scenario loads."""
+    uses: ClassVar[tuple[str, ...]] = ("fetch",)
+    """The effects it cannot do without ("commit", "ack", …): checked against the broker when a run is set up."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
