@@ -2,7 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +56,7 @@ struct Lab {
     std::string version = "4.0";
     std::uint64_t seed = 1;
     std::uint32_t clients = 4;
+    std::uint32_t replication = 0;  ///< 0 = on all nodes
   };
   explicit Lab(Options options) : setup(scenario(options)), world(setup, 1 << 26) {
     for (auto& module : setup.modules) module = nullptr;  // no applications: the test's own clients are there instead
@@ -78,7 +79,7 @@ struct Lab {
     topic.name = "in";
     topic.broker = "kafka";
     topic.partitions = o.partitions;
-    topic.replication = o.nodes;
+    topic.replication = o.replication == 0 ? o.nodes : o.replication;
     topic.properties = o.topic;
     s.topics.push_back(topic);
     topic.name = "out";
@@ -115,6 +116,27 @@ struct Lab {
     ASSERT_TRUE(timer->awake);
   }
   void run_for(Duration d) { run_until(now() + d); }
+
+  // ---- faults ----
+  void cut(ProcessId a, ProcessId b, bool begin = true) {
+    for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
+      begin ? world.network().cut(x, y) : world.network().join(x, y);
+    }
+    const LifeChange change = begin ? LifeChange::cut : LifeChange::joined;
+    for (NodeIndex n = 0; n < cluster().size(); ++n) cluster().at(n).life_changed(a, change);
+    cluster().controller().life_changed(a, change);
+  }
+  void kill(NodeIndex n, bool power_loss = false) { world.kill(cluster().process(n), power_loss); }
+  void start(NodeIndex n) { world.start(cluster().process(n)); }
+  /// A node that is neither of these.
+  NodeIndex other(std::initializer_list<NodeIndex> than) {
+    for (NodeIndex n = 0; n < cluster().size(); ++n) {
+      if (std::find(than.begin(), than.end(), n) == than.end()) return n;
+    }
+    return no_node;
+  }
+  NodeSet isr(PlaceId place) { return partition(place).decided.isr; }
+  NodeIndex controller() { return cluster().controller().active(); }
 
   // ---- requests ----
   template <class R>

@@ -133,6 +133,7 @@ class Node final : public Component {
   void expire();
   void expire(Replica& replica);
   void trouble(NodeIndex other, bool gone);
+  bool fetching(NodeIndex node) const;
   bool troubled(const Partition& partition, const Leadership& lead) const;
 
   // node_roles.cc

@@ -12,13 +12,16 @@ namespace mqlab::sim::kafka {
 bool Node::troubled(const Partition& partition, const Leadership& lead) const {
   for (std::uint32_t s = 0; s < partition.replication; ++s) {
     const NodeIndex node = partition.node(s);
-    if (node == index_ || !has(lead.isr, node)) continue;
-    const ProcessId p = cluster_.process(node);
-    World& w = cluster_.world();
-    if (!lead.followers[s].attached || !w.running(p)) return true;
-    if (!w.network().reachable(p, owner) || !w.network().reachable(owner, p)) return true;
+    if (node != index_ && has(lead.isr, node) && !(lead.followers[s].attached && fetching(node))) return true;
   }
   return false;
+}
+
+/// Its process runs and the two hear each other, so that its fetches come.
+bool Node::fetching(NodeIndex node) const {
+  const ProcessId p = cluster_.process(node);
+  const Network& network = cluster_.world().network();
+  return cluster_.world().running(p) && network.reachable(p, owner) && network.reachable(owner, p);
 }
 
 /// Another node stopped fetching: dead, paused or cut off.
@@ -39,13 +42,15 @@ void Node::trouble(NodeIndex other, bool gone) {
 }
 
 /// A follower outside the ISR may join when it has all committed records and has reached the start of this epoch.
+/// (The leader looks when a fetch comes; idle fetches come every replica.fetch.wait.max.ms, so whenever something
+/// changes it is as if one came now.)
 void Node::maybe_join(Partition& partition, Leadership& lead, std::uint32_t slot) {
   const NodeIndex node = partition.node(slot);
   if (has(static_cast<NodeSet>(lead.isr | lead.joining), node)) return;
   const Replica& replica = *partition.replica(index_);
   const Progress& p = lead.followers[slot];
   if (!p.attached || p.truncate_to >= 0 || p.end < replica.high_watermark || p.end < lead.epoch_start) return;
-  if (!cluster_.controller().eligible(node)) return;
+  if (!fetching(node) || !cluster_.controller().eligible(node)) return;
   ask_isr(partition, lead, static_cast<NodeSet>(lead.isr | set_of(node)));
 }
 
