@@ -70,6 +70,12 @@ class Consumer {
 
   std::uint32_t member() const { return member_; }
   std::uint32_t generation() const { return generation_; }
+  /// Which member this client was when the application was given that generation's partitions: the group metadata
+  /// that an application takes along then. Asked for later, after the member was thrown out, metadata are empty, and
+  /// an empty member passes the coordinator unchecked (ClassicGroup.validateOffsetCommit).
+  std::uint32_t member_of(std::uint32_t generation) const {
+    return generation == told_generation_ ? told_member_ : member_;
+  }
 
   // ---- what happens ----
   void poll_wait_fired(const SimEvent& event);
@@ -209,6 +215,7 @@ class Consumer {
   Coordinator coordinator_;
   std::uint32_t member_ = 0;
   std::uint32_t generation_ = 0;
+  std::uint32_t told_member_ = 0, told_generation_ = 0;  ///< at the latest `assigned`
   bool requested_ = false;         ///< the state's request is under way
   bool beating_ = false;
   bool beat_due_ = false;

@@ -193,6 +193,8 @@ void Consumer::tell_assigned() {
   }
   Event event;
   event.kind = EventKind::assigned;
+  told_member_ = member_;
+  told_generation_ = generation_;
   event.generation = generation_;
   event.places = {places.data(), places.size()};
   client_.process().post(event);

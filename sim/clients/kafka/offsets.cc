@@ -54,6 +54,8 @@ void Consumer::send_commits() {
     Commit* commit = commits_[i];
     if (!commit->under_way && client_.now() >= commit->limit) {
       end_commit(commit, Outcome::unknown, ErrorClass::retriable, Error::request_timed_out);
+    } else if (!commit->under_way && client_.now() < commit->at) {
+      membership_.set_by(client_.world(), client_, due::membership, commit->at);
     } else if (!commit->under_way) {
       send_commit(commit);
     }

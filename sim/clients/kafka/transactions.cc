@@ -64,6 +64,7 @@ void Transactions::offsets(const Effect& effect) {
     return client_.settle(effect, Outcome::fail, failure(), Error::invalid_txn_state);
   }
   offsets_op_ = effect.op;
+  generation_ = effect.generation;
   offsets_.clear();
   for (const PlacePosition& p : effect.places) offsets_.push_back({p.place, p.position});
   if (step_ == Step::idle) step_ = Step::add;
@@ -222,8 +223,8 @@ void Transactions::send_offsets() {
   request->epoch = producer_.epoch();
   request->group = client_.plan().group;
   if (const Consumer* consumer = client_.consumer()) {
-    request->member = consumer->member();
-    request->generation = consumer->generation();
+    request->member = consumer->member_of(generation_);
+    request->generation = generation_;
   }
   request->offsets.assign(offsets_.begin(), offsets_.end());
   offering_ = true;

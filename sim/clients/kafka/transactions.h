@@ -104,6 +104,7 @@ class Transactions {
   Step step_ = Step::idle;
   Vec<std::uint32_t> waiting_;         ///< partitions to be added
   Vec<std::uint32_t> asked_;           ///< partitions of the request under way
+  std::uint32_t generation_ = 0;       ///< of the group metadata that goes with the offsets
   Vec<CommittedOffset> offsets_;
   Instant init_at_ = {}, add_at_ = {}, offsets_at_ = {}, end_at_ = {};
   Timer again_, limit_;

@@ -102,9 +102,9 @@ std::uint32_t Wire::send_request(NodeIndex index, RequestKind kind, Request* req
       extra = extra + world.network().delay(self, node.process) + world.network().delay(node.process, self);
     }
   }
-  const bool patient = kind == RequestKind::fetch && !node.silent && !fault.answer_lost;
-  const Instant limit = patient ? Instant::never() : deadline(timeout);
-  node.pending.push_back({request->correlation, kind, index, false, limit, context});
+  const bool parks = kind == RequestKind::fetch && !fault.answer_lost;
+  const Instant limit = parks && !node.silent ? Instant::never() : deadline(timeout);
+  node.pending.push_back({request->correlation, kind, index, false, parks, limit, context});
   timeouts_.set_by(world, client_, due::timeouts, limit);
   const std::uint32_t correlation = request->correlation;
   world.network().send(self, *node.component, bytes, request_event, address, 0, 0, extra);
@@ -217,7 +217,7 @@ void Wire::look_again(NodeIndex index, bool came_back) {
     node.silent = silent;
     for (std::uint32_t k = 0; k < node.pending.size(); ++k) {
       Pending& p = node.pending[k];
-      if (p.kind != RequestKind::fetch || p.done) continue;
+      if (!p.parks || p.done) continue;
       p.deadline = silent ? deadline(settings_.request_timeout) : Instant::never();
       timeouts_.set_by(world, client_, due::timeouts, p.deadline);
     }

@@ -29,6 +29,7 @@ struct Pending {
   RequestKind kind = RequestKind::none;
   NodeIndex node = no_node;
   bool done = false;
+  bool parks = false;         ///< late only while its node is silent
   Instant deadline = {};
   std::uint64_t context = 0;  ///< the sender's own
 };
