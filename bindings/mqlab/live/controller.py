@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from mqlab.live.engine import CannotRunLive, Clock, Engine, Life, worker_files
 from mqlab.live.processes import Child
 from mqlab.live.rest import BrokerState, Rest
 from mqlab.live.row_files import ControlPage, RowFile, Rows, merged
-from mqlab.live.worker import Files, Probe, describe, lab_arguments, worker_program
+from mqlab.live.worker import Files, Probe, describe, lab_arguments, worker_command, worker_program
 
 _READY_SECONDS = 30.0
 _TURN_SECONDS = 0.05
@@ -104,6 +105,8 @@ class _Run:
     ) -> None:  # fmt: skip
         self.folder, self.files, self.described, self.seed = folder, files, described, seed
         self.tag, self.masked, self.transcripts = tag, masked, transcripts
+        stages = tomllib.loads(files.scenario.read_text()).get("stages", [])
+        self.modules = {stage["name"]: stage["module"] for stage in stages}
         self.workers = folder / "workers"
         shutil.rmtree(self.workers, ignore_errors=True)
         self.workers.mkdir(parents=True)
@@ -165,7 +168,8 @@ class _Run:
         info = self.described["processes"][process]
         rows, requests, log = worker_files(self.workers, info["name"], incarnation)
         command = [
-            worker_program(), *self._arguments(), "--process", info["name"], "--incarnation", str(incarnation),
+            *worker_command(self.modules.get(info["group"], "")), *self._arguments(),
+            "--process", info["name"], "--incarnation", str(incarnation),
             "--rows", str(rows), "--control", str(self.workers / "control"),
         ]  # fmt: skip
         if self.masked:

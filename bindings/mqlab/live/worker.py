@@ -6,6 +6,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,11 @@ def worker_program() -> str:
     if not program.is_file():
         raise BrokerError(f"{program} is missing: this build has no live world")
     return str(program)
+
+
+def worker_command(module: str) -> list[str]:
+    """What runs a process with this module: the executable, or an interpreter for one written in Python."""
+    return [sys.executable, "-m", "mqlab.worker"] if ".py:" in module else [worker_program()]
 
 
 @dataclass(frozen=True)
