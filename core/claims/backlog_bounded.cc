@@ -15,10 +15,7 @@ class BacklogBounded final : public RowChecker<BacklogBounded> {
   }
 
   void see(const Row& row, std::uint64_t index) {
-    if (row.kind == Kind::publish && row.phase == Phase::ok && row.message != 0) {
-      if (scope_.sends(row.process) && scope_.is_of(row.place)) acked(row.message, index);
-      if (scope_.is_dead(row.place)) done(row.message);
-    }
+    if (row.kind == Kind::publish && row.message != 0) see_publish(row, index);
     end_.see(row, index);
     clock_.see(row, [&](MessageId id, bool certain) { certain ? done(id) : perhaps(id); });
     if (clock_.found(row)) done(row.message);
@@ -35,6 +32,13 @@ class BacklogBounded final : public RowChecker<BacklogBounded> {
   }
 
  private:
+  void see_publish(const Row& row, std::uint64_t index) {
+    const bool ok = row.phase == Phase::ok;
+    if (ok && scope_.sends(row.process) && scope_.is_of(row.place)) acked(row.message, index);
+    if (row.process >= scope_.dead_writer.size() || scope_.dead_writer[row.process] == 0) return;
+    if (ok && scope_.is_dead(row.place)) done(row.message);
+    if (row.phase == Phase::unknown) perhaps(row.message);
+  }
   enum class Effect : std::uint8_t { none, perhaps, done };
   struct Id {
     std::uint64_t acked_row = 0;  // plus one

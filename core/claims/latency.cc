@@ -46,8 +46,8 @@ class Latency final : public RowChecker<Latency> {
     clock_.see(row, [&](MessageId id, bool certain) {
       if (certain) {
         answered(id, row.time, index);
-      } else if (scope_.source == Source::completed) {  // elsewhere the auditor knows
-        if (state_.get(id) > 0) perhaps_[id] = 1;
+      } else if (state_.get(id) > 0) {
+        perhaps_[id] = 1;
       }
     });
     if (clock_.found(row)) {

@@ -41,7 +41,7 @@ class Resolver {
     scope_.of_place.resize(t.places.size());
     scope_.in_place = scope_.dead_place = scope_.concerned = scope_.of_place;
     scope_.workload.resize(t.processes.size());
-    scope_.sender = scope_.writer = scope_.workload;
+    scope_.sender = scope_.writer = scope_.dead_writer = scope_.workload;
     scope_.lane.resize(t.processes.size(), -1);
   }
 
@@ -113,7 +113,10 @@ class Resolver {
     for (const StageSpec& stage : s_.stages) {
       if (stage.retry.dead_letter.empty() || !has(stage.inputs, scope_.of)) continue;
       const TopicId dead = t_.topic(stage.retry.dead_letter);
-      if (dead != no_topic) mark(scope_.dead_place, t_, dead);
+      if (dead == no_topic) continue;
+      mark(scope_.dead_place, t_, dead);
+      const std::vector<std::uint8_t> writers = writers_of(stage.retry.dead_letter);
+      for (std::size_t p = 0; p < writers.size(); ++p) scope_.dead_writer[p] |= writers[p];
     }
   }
 
@@ -133,7 +136,11 @@ class Resolver {
       }
       scope_.lanes.push_back(stage.name);
       for (const std::string& input : stage.inputs) mark(scope_.of_place, t_, topic("of", input, false));
-      for (const std::string& output : stage.outputs) mark(scope_.in_place, t_, topic("in", output, false));
+      for (const std::string& output : stage.outputs) {
+        mark(scope_.in_place, t_, topic("in", output, false));
+        const std::vector<std::uint8_t> writers_here = writers_of(output);
+        for (std::size_t p = 0; p < writers_here.size(); ++p) scope_.writer[p] |= writers_here[p];
+      }
       if (!stage.retry.dead_letter.empty())
         mark(scope_.in_place, t_, topic("in", stage.retry.dead_letter, false));
     }

@@ -22,11 +22,12 @@ struct Scope {
   Source source = Source::audit;
   std::string of, in, as;  ///< topics and observer; `in`: topic or store, empty for completed, handled
   TopicId in_topic = no_topic;
-  std::vector<std::uint8_t> workload;  ///< by process: it belongs to any workload
-  std::vector<std::uint8_t> sender;    ///< by process: it belongs to a workload that sends to `of`
-  std::vector<std::uint8_t> writer;    ///< by process: it may publish into topic `in`
-  std::vector<std::int16_t> lane;      ///< by process: which reader its effects belong to; −1 = none
-  std::vector<std::string> lanes;      ///< names of the readers: stages, the observer, or `in`
+  std::vector<std::uint8_t> workload;     ///< by process: it belongs to any workload
+  std::vector<std::uint8_t> sender;       ///< by process: it belongs to a workload that sends to `of`
+  std::vector<std::uint8_t> writer;       ///< by process: it may publish into topic `in`
+  std::vector<std::uint8_t> dead_writer;  ///< by process: it may publish dead letters of `of`
+  std::vector<std::int16_t> lane;         ///< by process: which reader its effects belong to; −1 = none
+  std::vector<std::string> lanes;         ///< names of the readers: stages, the observer, or `in`
   std::vector<std::uint8_t> of_place, in_place, dead_place;  ///< by place
   std::vector<std::uint8_t> concerned;                       ///< by place: must have been audited to its end
   std::vector<std::string> places;                           ///< names

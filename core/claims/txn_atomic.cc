@@ -44,7 +44,12 @@ void TxnAtomic::see(const Row& row, std::uint64_t index) {
     end_.see(row, index);
     return;
   }
-  if (!scope_.sends(row.process)) return;
+  if (!scope_.sends(row.process)) {
+    const bool writes = row.process < scope_.writer.size() && scope_.writer[row.process] != 0;
+    if (writes && row.kind == Kind::publish && row.phase == Phase::invoke)
+      note_publisher(row.message, no_transaction);
+    return;
+  }
   switch (row.kind) {
     case Kind::publish:
       see_publish(row, index);
@@ -72,6 +77,7 @@ void TxnAtomic::see_publish(const Row& row, std::uint64_t index) {
   if (row.phase == Phase::invoke) {
     const std::uint32_t t = row.transaction == 0 ? no_transaction : transaction(row, index);
     if (t != no_transaction) ++transactions_[t].writes;
+    note_publisher(row.message, t == no_transaction ? no_transaction : t + 1);
     open_.add(row.process, {row.op, row.incarnation, row.message, t, index});
     return;
   }
@@ -85,6 +91,12 @@ void TxnAtomic::see_publish(const Row& row, std::uint64_t index) {
     return;  // a repeat that the broker recognised
   cell = {owner, row.message, index, 0};
   if (t != no_transaction) ++transactions_[t].stored;
+}
+
+void TxnAtomic::note_publisher(MessageId id, std::uint32_t publisher) {
+  Publishers& publishers = publishers_[id];
+  if (publishers.first == 0) publishers.first = publisher;
+  if (publishers.first != publisher) publishers.several = true;
 }
 
 void TxnAtomic::see_outcome(const Row& row, std::uint64_t index) {
@@ -155,6 +167,7 @@ void TxnAtomic::reset() {
   open_.reset();
   transactions_.clear();
   cells_.reset();
+  publishers_.reset();
   unclaimed_.reset();
   untold_.clear();
   gives_.clear();

@@ -57,6 +57,10 @@ class TxnAtomic final : public RowChecker<TxnAtomic> {
     std::uint64_t row : 63 = 0;
     std::uint64_t found : 1 = 0;
   };
+  struct Publishers {         // who published an id
+    std::uint32_t first = 0;  // transaction plus one, or no_transaction; 0 = nobody yet
+    bool several = false;
+  };
   struct Unclaimed {  // records of an id at positions where none was acked
     std::uint32_t visible = 0, open = 0;
     std::uint64_t row = 0;  // of the first visible one
@@ -87,6 +91,7 @@ class TxnAtomic final : public RowChecker<TxnAtomic> {
   };
 
   void see_publish(const Row& row, std::uint64_t index);
+  void note_publisher(MessageId id, std::uint32_t publisher);
   void see_outcome(const Row& row, std::uint64_t index);
   void see_offsets(const Row& row, std::uint64_t index);
   void see_record(const Row& row, std::uint64_t index);
@@ -103,6 +108,10 @@ class TxnAtomic final : public RowChecker<TxnAtomic> {
   void weigh_sighting(const Seen& seen);
   Problem problem(std::uint32_t transaction) const;
   bool offsets_audited() const;
+  std::uint64_t ended_row(std::uint32_t transaction) const {
+    const Transaction& t = transactions_[transaction];
+    return t.end_row != none ? t.end_row : t.first_row;
+  }
   void tell(Finding& finding, std::uint32_t transaction, Problem problem) const;
   std::string hidden_record(std::uint32_t transaction, std::uint64_t& row) const;
   std::string why_undecided(const Finding& finding) const;
@@ -115,6 +124,7 @@ class TxnAtomic final : public RowChecker<TxnAtomic> {
   OpenPublishes open_;
   std::vector<Transaction> transactions_;
   Positions<Cell> cells_;
+  Paged<Publishers> publishers_;     // by id
   Paged<Unclaimed> unclaimed_;       // by id
   std::vector<OpenPublish> untold_;  // publishes whose end is unknown
   std::vector<Give> gives_;

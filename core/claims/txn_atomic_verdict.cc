@@ -6,34 +6,33 @@
 
 namespace mqlab {
 
-/// Publishes that were never acked: their records can only be told by the id.
+/// Records at positions that nobody was acked, and publishes that were never acked: told by the id alone.
+/// Such a record is surely a transaction's when its id was published in no other and not outside any.
 void TxnAtomic::place_untold() {
   for (Transaction& t : transactions_) {
     t.untold_visible = t.untold_hidden = 0;
     t.pending = t.open > 0;
   }
-  std::vector<OpenPublish> all = untold_;
-  open_.for_each([&](const OpenPublish& publish) { all.push_back(publish); });
-  std::sort(all.begin(), all.end(),
-            [](const OpenPublish& a, const OpenPublish& b) { return a.message < b.message; });
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].transaction == no_transaction) continue;
-    Transaction& t = transactions_[all[i].transaction];
-    const Unclaimed unclaimed = unclaimed_.get(all[i].message);
-    const bool alone = (i == 0 || all[i - 1].message != all[i].message) &&
-                       (i + 1 == all.size() || all[i + 1].message != all[i].message);
-    if (unclaimed.open > 0) {
-      t.pending = true;
-    } else if (unclaimed.visible == 0) {
-      ++t.untold_hidden;
-    } else if (alone) {  // several publishes of an id without ack: nobody can say whose the record is
-      ++t.untold_visible;
-      if (t.found_row == none) {
-        t.found_row = unclaimed.row;
-        t.found_message = all[i].message;
-      }
-    }
-  }
+  unclaimed_.for_each([&](std::uint64_t id, const Unclaimed& unclaimed) {
+    const Publishers publishers = publishers_.get(id);
+    if (unclaimed.visible == 0 || publishers.several || publishers.first == 0 ||
+        publishers.first == no_transaction)
+      return;
+    Transaction& t = transactions_[publishers.first - 1];
+    ++t.untold_visible;
+    if (t.found_row != none) return;
+    t.found_row = unclaimed.row;
+    t.found_message = static_cast<MessageId>(id);
+  });
+  const auto place = [&](const OpenPublish& publish) {
+    if (publish.transaction == no_transaction) return;
+    Transaction& t = transactions_[publish.transaction];
+    const Unclaimed unclaimed = unclaimed_.get(publish.message);
+    if (unclaimed.open > 0) t.pending = true;
+    if (unclaimed.open == 0 && unclaimed.visible == 0) ++t.untold_hidden;
+  };
+  for (const OpenPublish& publish : untold_) place(publish);
+  open_.for_each(place);
 }
 
 /// Who asked for this very offset, in the order of rows.
@@ -136,7 +135,7 @@ void TxnAtomic::tell(Finding& finding, std::uint32_t transaction, Problem proble
   const std::string hidden = t.any_hidden() ? hidden_record(transaction, hidden_row) : "";
   std::string what =
       "transaction " + std::to_string(name.number) + " of " + scope_.name_of_process(name.process);
-  std::vector<std::uint64_t> rows = {t.end_row != none ? t.end_row : t.first_row};
+  std::vector<std::uint64_t> rows = {ended_row(transaction)};
   switch (problem) {
     case Problem::none:
       return;
@@ -170,6 +169,12 @@ void TxnAtomic::tell(Finding& finding, std::uint32_t transaction, Problem proble
   }
   if (hidden_row != none && problem != Problem::record_visible) rows.push_back(hidden_row);
   if (problem >= Problem::offsets_missing) rows.push_back(sighting.row);
+  if (problem == Problem::offsets_present || problem == Problem::offsets_without_records) {
+    // It was nobody else's: the others that asked for this offset were aborted.
+    for (const Give& give : gives_of({scope_.lane[name.process], sighting.place, sighting.offset, 0})) {
+      if (give.row < sighting.row) rows.push_back(ended_row(give.transaction));
+    }
+  }
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   finding.witness = std::move(rows);
@@ -178,8 +183,7 @@ void TxnAtomic::tell(Finding& finding, std::uint32_t transaction, Problem proble
 
 bool TxnAtomic::offsets_audited() const {
   return std::all_of(gives_.begin(), gives_.end(), [&](const Give& give) {
-    return give.transaction == no_transaction || gone(give.transaction) ||
-           final_.count({give.stage, give.place}) != 0;
+    return give.transaction == no_transaction || final_.count({give.stage, give.place}) != 0;
   });
 }
 

@@ -65,6 +65,10 @@ class ReadCommitted final : public RowChecker<ReadCommitted> {
     std::uint32_t transaction = 0;  // index plus one; 0 = not known, no_transaction = none
     MessageId message = 0;          // as read
   };
+  struct Publish {
+    std::uint64_t row = 0;  // plus one
+    std::uint32_t transaction = 0;
+  };
   struct Aborted {
     PlaceId place;
     std::int64_t position;
@@ -78,8 +82,6 @@ class ReadCommitted final : public RowChecker<ReadCommitted> {
     std::uint32_t transaction = no_transaction;
     bool aborted = false;
   };
-  using Untold = std::multimap<MessageId, OpenPublish>;  // writes of transactions that were never acked
-
   void see_publish(const Row& row, std::uint64_t index);
   void commit(const Row& row, std::uint64_t index) {
     std::uint64_t& commit = commit_row_[numbers_.of(row)];
@@ -89,8 +91,9 @@ class ReadCommitted final : public RowChecker<ReadCommitted> {
     const std::uint64_t commit = commit_row_.get(transaction);
     return commit != 0 && commit < row;
   }
-  /// Whether only writes whose commit had not been asked for can have made this record.
-  std::optional<std::uint32_t> early_untold(const Cell& cell, const Untold& untold) const;
+  /// For a record whose ack nobody saw: a transaction it may be of, if none that its id was published in had
+  /// been asked to commit before it was read, nor was its id published outside any.
+  std::optional<std::uint32_t> early(const Cell& cell) const;
   void tell(Finding& finding, const Breach& breach) const;
 
   Scope scope_;
@@ -98,9 +101,10 @@ class ReadCommitted final : public RowChecker<ReadCommitted> {
   TransactionNumbers numbers_;
   OpenPublishes open_;
   Positions<Cell> cells_;
-  Paged<std::uint64_t> commit_row_;  // by transaction; plus one
-  Paged<std::uint64_t> plain_row_;   // by id: first publish outside any transaction; plus one
-  std::vector<OpenPublish> lost_;    // transactional writes whose end is unknown
+  Paged<std::uint64_t> commit_row_;                  // by transaction; plus one
+  Paged<std::uint64_t> plain_row_;                   // by id: first publish outside any transaction; plus one
+  Paged<Publish> first_;                             // by id: first publish within one
+  std::multimap<MessageId, std::uint32_t> further_;  // transactions in which it was published again
   std::vector<Aborted> aborted_;
 };
 
@@ -108,45 +112,48 @@ void ReadCommitted::see_publish(const Row& row, std::uint64_t index) {
   if (!scope_.sends(row.process) || row.message == 0) return;
   if (row.phase == Phase::invoke) {
     if (row.transaction != 0) {
-      open_.add(row.process, {row.op, row.incarnation, row.message, numbers_.of(row), index});
+      const std::uint32_t transaction = numbers_.of(row);
+      open_.add(row.process, {row.op, row.incarnation, row.message, transaction, index});
+      Publish& first = first_[row.message];
+      if (first.row == 0) {
+        first = {index + 1, transaction};
+      } else if (first.transaction != transaction) {
+        further_.emplace(row.message, transaction);
+      }
     } else if (plain_row_[row.message] == 0) {
       plain_row_[row.message] = index + 1;
     }
     return;
   }
   const std::optional<OpenPublish> settled = open_.settle(row);
-  if (row.phase == Phase::unknown && settled) lost_.push_back(*settled);
   if (row.phase != Phase::ok || !scope_.is_in(row.place) || row.position < 0) return;
   cells_.at(row.place, row.position).transaction = settled ? settled->transaction + 1 : no_transaction;
 }
 
-std::optional<std::uint32_t> ReadCommitted::early_untold(const Cell& cell, const Untold& untold) const {
+std::optional<std::uint32_t> ReadCommitted::early(const Cell& cell) const {
   const std::uint64_t plain = plain_row_.get(cell.message);
-  if (plain != 0 && plain < cell.read_row) return std::nullopt;
-  std::optional<std::uint32_t> early;
-  const auto [first, last] = untold.equal_range(cell.message);
-  for (auto i = first; i != last; ++i) {
-    if (i->second.row + 1 > cell.read_row) continue;
-    if (committed_before(i->second.transaction, cell.read_row)) return std::nullopt;
-    early = i->second.transaction;
+  const Publish first = first_.get(cell.message);
+  if ((plain != 0 && plain < cell.read_row) || first.row == 0 || first.row > cell.read_row)
+    return std::nullopt;
+  if (committed_before(first.transaction, cell.read_row)) return std::nullopt;
+  const auto [begin, end] = further_.equal_range(cell.message);
+  for (auto other = begin; other != end; ++other) {
+    if (committed_before(other->second, cell.read_row)) return std::nullopt;
   }
-  return early;
+  return first.transaction;
 }
 
 Finding ReadCommitted::finish() {
   Finding finding;
-  Untold untold;
-  for (const OpenPublish& publish : lost_) untold.emplace(publish.message, publish);
-  open_.for_each([&](const OpenPublish& publish) { untold.emplace(publish.message, publish); });
   Breach first;
   cells_.for_each([&](PlaceId place, std::int64_t position, const Cell& cell) {
     if (cell.read_row == 0) return;
     ++finding.population;
     Breach breach{cell.read_row, place, position, cell.message, no_transaction, cell.aborted != 0};
     bool broken = breach.aborted;
-    if (cell.transaction == 0 && !broken && !untold.empty()) {
-      if (const auto early = early_untold(cell, untold)) {
-        breach.transaction = *early;
+    if (cell.transaction == 0 && !broken) {
+      if (const auto transaction = early(cell)) {
+        breach.transaction = *transaction;
         broken = true;
       }
     } else if (cell.transaction != 0 && cell.transaction != no_transaction) {
@@ -209,7 +216,8 @@ void ReadCommitted::reset() {
   cells_.reset();
   commit_row_.reset();
   plain_row_.reset();
-  lost_.clear();
+  first_.reset();
+  further_.clear();
   aborted_.clear();
 }
 

@@ -99,7 +99,7 @@ inline Answer latency(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
       for (const Timed& e : effects) {
         if (e.row != j || e.id != r.message) continue;
         if (e.certain) took = std::max<std::int64_t>(0, rows[j].time - std::max<std::int64_t>(r.aux, 0));
-        perhaps = perhaps || (!e.certain && s.in.empty() && !s.deliveries);
+        perhaps = perhaps || !e.certain;
       }
       untimed = took == never && found(s, rows[j]) && rows[j].message == r.message;
     }
@@ -187,7 +187,13 @@ inline Answer backlog(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
       if (surely_open() > bound && before <= bound) ++exceeded;
       doubtful = doubtful || (surely_open() <= bound && maybe_open() > bound);
     }
-    if (stored && letters.count(s.topic_of(r.place)) != 0) done.insert(r.message);
+    for (const std::string& topic : letters) {
+      if (stored && s.topic_of(r.place) == topic && sends_to(lab, r, topic)) done.insert(r.message);
+    }
+    const bool untold = r.kind == Kind::publish && r.phase == Phase::unknown && r.message != 0;
+    for (const std::string& topic : letters) {
+      if (untold && sends_to(lab, r, topic)) perhaps.insert(r.message);
+    }
     for (const Timed& e : effects) {
       if (e.row == i) (e.certain ? done : perhaps).insert(e.id);
     }

@@ -78,9 +78,7 @@ inline Answer read_committed(const Lab& lab, const ClaimSpec& c, const Rows& row
     } else if (!broken && !plain) {
       bool any = false, committed = false;
       for (const std::size_t invoke : invokes) {
-        const auto end = end_of.find(invoke);
-        const bool untold = end == end_of.end() || rows[end->second].phase == Phase::unknown;
-        if (!untold || invoke >= i || rows[invoke].message != r.message) continue;
+        if (invoke >= i || rows[invoke].message != r.message) continue;
         any = true;
         committed = committed || commit_before(transaction_of(rows[invoke]), i);
       }
@@ -234,12 +232,16 @@ class Atomic {
       }
     }
     // Writes that were never acked.
-    std::map<MessageId, int> untold;
+    const auto only_in = [&](MessageId id, const Transaction& t) {
+      return std::all_of(invokes.begin(), invokes.end(), [&](std::size_t invoke) {
+        const Row& r = rows_[invoke];
+        return r.message != id || (r.transaction != 0 && transaction_of(r) == t);
+      });
+    };
     const auto is_untold = [&](std::size_t invoke) {
       const auto end = end_of.find(invoke);
       return end == end_of.end() || rows_[end->second].phase == Phase::unknown;
     };
-    for (const std::size_t invoke : invokes) untold[rows_[invoke].message] += is_untold(invoke);
     for (const std::size_t invoke : invokes) {
       const Row& r = rows_[invoke];
       if (!is_untold(invoke) || r.transaction == 0) continue;
@@ -248,8 +250,16 @@ class Atomic {
         t.pending = true;
       } else if (loose[r.message] == 0) {
         t.hidden = true;
-      } else if (untold[r.message] == 1) {
-        t.visible = true;
+      }
+    }
+    for (const auto& [id, n] : loose) {
+      for (auto& [name, t] : told_) {
+        const bool published =
+            std::any_of(invokes.begin(), invokes.end(), [&, who = name, m = id](std::size_t invoke) {
+              return rows_[invoke].message == m && rows_[invoke].transaction != 0 &&
+                     transaction_of(rows_[invoke]) == who;
+            });
+        if (n > 0 && published && only_in(id, name)) t.visible = true;
       }
     }
   }
@@ -308,7 +318,7 @@ class Atomic {
   }
   bool audited() const {
     for (const Give& g : gives()) {
-      if (!g.plain && !gone(g) && !final_offset(g.place)) return false;
+      if (!g.plain && !final_offset(g.place)) return false;
     }
     return true;
   }

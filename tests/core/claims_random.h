@@ -22,8 +22,8 @@ class RandomHistory {
     for (MessageId id = 1; id <= messages; ++id) life_of(id);
     if (once_in(4)) bulk(messages + 1);
     interleave();
-    observe();
-    noise();
+    observe(changes > 0 && once_in(2));
+    noise(changes > 0);
     end_phase();
     for (unsigned i = 0; i < changes; ++i) change();
     std::int64_t time = 0;
@@ -188,30 +188,52 @@ class RandomHistory {
       --left;
     }
   }
-  /// billing reads vectors somewhere along the way, perhaps twice.
-  void observe() {
+  /// billing reads vectors in two batches a partition somewhere along the way, perhaps all of it twice;
+  /// unless `senseless`, nothing before it was published.
+  void observe(bool senseless) {
     for (unsigned round = 0; round < 1u + accident(); ++round) {
       for (const PlaceId place : {lab_->place("vectors/0"), lab_->place("vectors/1")}) {
-        Rows batch = {make_row(Kind::fetch, Phase::ok, lab_->process("billing"), 0, 0)};
-        batch[0].flags = flag::header;
-        std::int64_t position = 0;
-        for (const Record& record : logs_[place]) {
-          Row r = make_row(Kind::deliver, Phase::ok, lab_->process("billing"), record.id, record.key);
-          r.place = place;
-          r.position = position++;
-          r.digest = record.digest;
-          if (!accident() && (record.flags == 0 || once_in(3))) batch.push_back(r);
-        }
-        batch[0].aux = static_cast<std::int64_t>(batch.size()) - 1;
-        const std::size_t at = once_in(2) ? rows_.size() : upto(static_cast<std::uint32_t>(rows_.size()));
-        rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(at), batch.begin(), batch.end());
+        const auto size = static_cast<std::uint32_t>(logs_[place].size());
+        const std::uint32_t half = upto(size);
+        const std::size_t after = read_batch(place, 0, half, 0, senseless);
+        read_batch(place, half, size, after, senseless);
       }
     }
   }
-  void noise() {
+  /// Returns where the batch ends.
+  std::size_t read_batch(PlaceId place, std::uint32_t from, std::uint32_t to, std::size_t after,
+                         bool senseless) {
+    Rows batch = {make_row(Kind::fetch, Phase::ok, lab_->process("billing"), 0, 0)};
+    batch[0].flags = flag::header;
+    for (std::uint32_t position = from; position < to; ++position) {
+      const Record& record = logs_[place][position];
+      Row r = make_row(Kind::deliver, Phase::ok, lab_->process("billing"), record.id, record.key);
+      r.place = place;
+      r.position = position;
+      r.digest = record.digest;
+      if (!accident() && (record.flags == 0 || once_in(3))) batch.push_back(r);
+    }
+    batch[0].aux = static_cast<std::int64_t>(batch.size()) - 1;
+    std::size_t at = once_in(2) ? rows_.size() : upto(static_cast<std::uint32_t>(rows_.size()));
+    for (std::size_t i = rows_.size(); !senseless && i-- > at;) {
+      const Row& r = rows_[i];
+      const bool sent =
+          r.kind == Kind::publish && r.phase == Phase::invoke &&
+          std::any_of(batch.begin(), batch.end(), [&](const Row& read) { return read.message == r.message; });
+      if (sent) at = i + 1;
+    }
+    at = std::max(at, after);
+    rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(at), batch.begin(), batch.end());
+    return at + batch.size();
+  }
+  /// Rows out of the blue; `senseless`: also second outcomes of transactions and records that no batch
+  /// announced.
+  void noise(bool senseless) {
     for (unsigned n = upto(3); n > 0; --n) {
       const auto kind = static_cast<Kind>(upto(static_cast<std::uint32_t>(Kind::count_) - 1));
       if (kind == Kind::audit || kind == Kind::audit_end || kind == Kind::quiet) continue;
+      const bool outcome = kind == Kind::commit_transaction || kind == Kind::abort_transaction;
+      if (!senseless && (outcome || kind == Kind::deliver || kind == Kind::fetch)) continue;
       Row r = make_row(kind, static_cast<Phase>(upto(3)), static_cast<ProcessId>(upto(9)), upto(7), upto(1));
       r.place = upto(6);
       r.position = upto(4);

@@ -181,6 +181,14 @@ class Story {
     done.transaction = number;
     return *this;
   }
+  /// A write to the store, and that it was applied.
+  Story& write(MessageId id, std::string_view process) {
+    Row& start = row(Kind::store_write, Phase::invoke, process);
+    start.op = ++op_;
+    about(start, id, 0);
+    row(Kind::store_write, Phase::ok, process).op = op_;
+    return *this;
+  }
   /// What the auditor will find; written by end().
   Story& found(MessageId id, std::string_view place, std::int64_t position, std::uint16_t flags = 0) {
     Row r;
