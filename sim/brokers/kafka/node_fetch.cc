@@ -37,6 +37,7 @@ bool Node::fetchable(const FetchRequest& r, bool& some) const {
 void Node::fetch(FetchRequest* r) {
   for (ParkedFetch* parked : parked_) {
     if (parked->request->reply_to != r->reply_to) continue;
+    if (r->correlation < parked->request->correlation) return drop(r);  // late, over a connection given up since
     FetchRequest* replaced = parked->request;
     unpark(parked);
     drop(replaced);

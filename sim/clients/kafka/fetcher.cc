@@ -90,7 +90,8 @@ void Consumer::fetch_fired(const SimEvent& event) {
   }
   Instant next = Instant::never();
   for (const InPartition& p : partitions_) {
-    if (p.state == InPartition::State::reading && p.fetch_at > client_.now()) next = std::min(next, p.fetch_at);
+    const bool waits = p.state == InPartition::State::reading || (p.state == InPartition::State::resolving && !p.asking);
+    if (waits && p.fetch_at > client_.now()) next = std::min(next, p.fetch_at);
   }
   fetch_timer_.set_by(client_.world(), client_, due::fetch, next);
   for (InPartition& p : partitions_) {
