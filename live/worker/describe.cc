@@ -57,7 +57,7 @@ json readers(const Scenario& s) {
   json out = {{"stages", json::array()}, {"observers", json::array()}};
   std::int64_t settle = 0;
   for (const StageSpec& g : s.stages) {
-    out["stages"].push_back({{"name", g.name}, {"inputs", g.inputs}, {"auto_commit", auto_commit_ns(kind, g.consumer)}});
+    out["stages"].push_back({{"name", g.name}, {"module", g.module}, {"inputs", g.inputs}, {"auto_commit", auto_commit_ns(kind, g.consumer)}});
     if (!g.inputs.empty()) settle = std::max(settle, settle_ns(kind, g.consumer));
   }
   for (const ObserverSpec& o : s.observers) out["observers"].push_back({{"name", o.name}, {"topic", o.topic}});

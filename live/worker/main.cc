@@ -10,6 +10,7 @@
 #include "core/scenario/error.h"
 #include "live/port.h"
 #include "live/worker/lab.h"
+#include "live/worker/replay.h"
 #include "live/worker/run.h"
 
 namespace {
@@ -20,6 +21,7 @@ int run(const mqlab::live::Options& options) {
   if (options.has("setup")) return set_up(options);
   if (options.has("remove")) return mqlab::live::remove(options);
   if (options.has("probe")) return probe(options);
+  if (options.has("replay")) return replay(options);
   if (options.text("process") == "auditor") return audit(options);
   return run_process(options);
 }
