@@ -18,7 +18,7 @@ from mqlab.live.engine import CannotRunLive, Clock, Engine, Life, worker_files
 from mqlab.live.processes import Child
 from mqlab.live.rest import BrokerState, Rest
 from mqlab.live.row_files import ControlPage, RowFile, Rows, merged
-from mqlab.live.worker import Files, Probe, describe, lab_arguments, worker_command, worker_program
+from mqlab.live.worker import Files, Probe, describe, lab_arguments, worker_command
 
 _READY_SECONDS = 30.0
 _TURN_SECONDS = 0.05
