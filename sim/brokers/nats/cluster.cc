@@ -101,15 +101,12 @@ void NatsCluster::arrived(ProcessId here, Packet* packet) {
   if (answers != nullptr) reply(here, answers);
 }
 
-/// Nobody listens on the subject: publishes and confirmed acks hear so at once; plain acks vanish; a pull is asked
-/// for again, which is not played out: it is told when somebody leads the stream.
+/// Nobody listens on the subject: publishes and confirmed acks hear so at once; plain acks vanish; a pull is sent again
+/// and again, which is not played out: see ask_again().
 void NatsCluster::nobody(Op* op, const Packet& packet, Packet*& answers) {
   switch (op->kind) {
     case OpKind::pull:
-    case OpKind::create:
-      streams_[stream_of(*op)]->call_back(packet.connection, packet.epoch, *op);
-      arena().recycle(op);
-      return;
+    case OpKind::create: return arena().recycle(op);
     case OpKind::publish:
       op->code = code::no_responders;
       return add_answer(answers, op, packet.connection, packet.epoch);
@@ -216,6 +213,12 @@ void NatsCluster::discard(Packet* packet) {
 void NatsCluster::client_gone(Connection* connection, std::uint32_t epoch) {
   if (connection->served == epoch) connection->served = 0;
   for (Consumer* consumer : consumers_) consumer->client_gone(connection, epoch);
+}
+
+void NatsCluster::ask_again(std::uint32_t on) {
+  for (Connection* c : connections_) {
+    if (c->client->current(c)) c->client->ask_again(on);
+  }
 }
 
 void NatsCluster::servers_clients_gone(ProcessId node) {

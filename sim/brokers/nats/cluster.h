@@ -61,6 +61,10 @@ class NatsCluster final : public Cluster {
   void hand_on(ProcessId node, Packet* packet);
   void add_answer(Packet*& answers, Op* op, Connection* connection, std::uint32_t epoch);
   void client_gone(Connection* connection, std::uint32_t epoch);
+  /// A stream has another leader, or has one again: fetches that wait for it ask anew. (A parked request hears of a
+  /// leadership change, one that found nobody or got lost runs out: either way the library asks again.)
+  /// [nats-server: consumer.go checkPendingRequests]
+  void ask_again(std::uint32_t stream);
   void life_changed(ProcessId process, LifeChange change);
   void booted(ProcessId node);
 

@@ -370,10 +370,6 @@ void Consumer::led_anew() {
   timer_at_ = Instant::never();
   ++timer_generation_;
   drop_limbo(false);
-  for (std::uint32_t i = 0; i < requests_.size(); ++i) {
-    const Request& r = requests_[i];  // [checkPendingRequests]
-    cluster_.refuse(stream_.replicas().leader(), r.connection, r.epoch, r.port, r.generation, serial_, code::leadership_change);
-  }
   requests_.clear();
   if (!durable_) exists_ = false;
   reconcile();

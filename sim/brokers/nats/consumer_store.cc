@@ -49,14 +49,6 @@ void Consumer::restore_state() {
 /// Process kill: back to the latest write. Power loss without sync always: back to a state that the kernel had written
 /// back; what was acknowledged since comes again.
 void Consumer::server_died(bool power_lost) {
-  for (std::uint32_t i = 0; i < requests_.size(); ++i) {
-    const Request& r = requests_[i];
-    Op op;
-    op.slot = r.port;
-    op.generation = r.generation;
-    op.serial = serial_;
-    stream_.call_back(r.connection, r.epoch, op);
-  }
   requests_.clear();
   timer_at_ = Instant::never();
   ++timer_generation_;

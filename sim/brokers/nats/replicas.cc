@@ -254,7 +254,10 @@ void Replicas::caught_up(ProcessId node, std::uint32_t generation) {
   copy.cut_to(copy_of(leader_)->length);
   copy.write(cluster_.world().now(), copy_of(leader_)->length);
   if (cluster_.values().server.sync_always) copy.sync(cluster_.world().now(), copy.length, fsync(copy), true);
-  if (node == deposed_) deposed_ = no_process;
+  if (node == deposed_) {
+    deposed_ = no_process;
+    cluster_.ask_again(stream_.index());
+  }
   watch_quorum();
   commit_what_is_held();
   if (quorum()) stream_.quorum_back();

@@ -10,7 +10,7 @@ namespace mqlab::sim::nats {
 
 Stream::Stream(NatsCluster& cluster, std::uint32_t index)
     : cluster_(cluster), values_(cluster.values().streams[index]), index_(index), log_(cluster.arena()),
-      replicas_(cluster, *this), by_id_(cluster.arena()), waiting_(cluster.arena()), consumers_(cluster.arena()), callers_(cluster.arena()) {}
+      replicas_(cluster, *this), by_id_(cluster.arena()), waiting_(cluster.arena()), consumers_(cluster.arena()) {}
 
 // ---- publishing ------------------------------------------------------------------------------------------------
 
@@ -134,18 +134,6 @@ void Stream::deliver() {
 
 // ---- what happens to servers -----------------------------------------------------------------------------------
 
-void Stream::call_back(Connection* connection, std::uint32_t epoch, const Op& op) {
-  callers_.push_back({connection, epoch, op.slot, op.generation, op.serial});
-}
-
-void Stream::answer_callers() {
-  for (const Caller& c : callers_) {
-    if (c.epoch != c.connection->epoch) continue;
-    cluster_.refuse(replicas_.leader(), c.connection, c.epoch, c.port, c.generation, c.serial, code::leadership_change);
-  }
-  callers_.clear();
-}
-
 void Stream::leader_died(bool power_lost) {
   drop_waiting();
   if (!replicas_.alone()) return;
@@ -176,7 +164,7 @@ void Stream::recovered(std::int64_t length) {
   last_ = length;  // what the file holds counts, acknowledged or not
   keep_limits();
   for (Consumer* consumer : consumers_) consumer->recovered();
-  answer_callers();
+  cluster_.ask_again(index_);
   deliver();
 }
 
@@ -184,7 +172,7 @@ void Stream::led_anew(std::int64_t length) {
   drop_waiting();
   cut_to(length);
   for (Consumer* consumer : consumers_) consumer->led_anew();
-  answer_callers();
+  cluster_.ask_again(index_);
 }
 
 void Stream::quorum_back() {

@@ -37,8 +37,6 @@ class Stream {
   /// Hands out what consumers wait for.
   void deliver();
   void expire();                      ///< max_age
-  /// A pull (or creation) found nobody: it is answered when the stream is led again.
-  void call_back(Connection* connection, std::uint32_t epoch, const Op& op);
   void audit(ProcessId auditor);
 
   // ---- for Replicas and the node ----
@@ -55,16 +53,8 @@ class Stream {
     Connection* connection;
     std::uint32_t epoch;
   };
-  struct Caller {
-    Connection* connection;
-    std::uint32_t epoch;
-    std::uint32_t port;
-    std::uint32_t generation;
-    std::uint32_t serial;
-  };
   std::int64_t first_with(MessageId id) const;
   void drop_waiting();
-  void answer_callers();
   bool full(const Record& record) const;
   std::int64_t stored_bytes(const Record& record) const { return record.size + std::int64_t{values_.overhead}; }
   void drop_first();
@@ -85,7 +75,6 @@ class Stream {
   Vec<std::uint32_t> by_id_;           ///< message id → sequence of its first copy, 0 = none
   Ring<Waiting> waiting_;
   Vec<Consumer*> consumers_;
-  Vec<Caller> callers_;
 };
 
 }  // namespace mqlab::sim::nats

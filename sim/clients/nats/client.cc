@@ -12,6 +12,7 @@ NatsClient::NatsClient(NatsCluster& cluster, Process& process)
       settled_(cluster.arena()), inputs_(cluster.arena()) {
   cluster.world().add(*this, process.self());
   connection_ = cluster.add_connection(*this, process.self());
+  incarnation_ = process.incarnation();
   inputs_.reserve(values_.inputs.size());
   for (const InputValues& input : values_.inputs) {
     Input& kept = inputs_.emplace_back(cluster.arena());

@@ -31,6 +31,10 @@ class NatsClient final : public Client, public Component {
   void close() override;
   void on(const SimEvent& event) override;
   void life_changed(ProcessId process, LifeChange change) override;
+  /// A stream has a leader again: fetches that wait for it send their request once more.
+  void ask_again(std::uint32_t stream);
+  /// This is the client of the process's present incarnation.
+  bool current(const Connection* connection) const;
 
  private:
   struct Publish {  ///< sent or to be sent, without an answer
@@ -72,6 +76,7 @@ class NatsClient final : public Client, public Component {
     std::uint32_t expected = 1;      ///< next consumer sequence
     std::int64_t last = 0;           ///< last stream sequence handed to the application
     Duration backoff = {};
+    Instant asks_again = {};         ///< when its next request goes out, if that was played out
   };
 
   // ---- writing (client.cc) ----
@@ -124,6 +129,7 @@ class NatsClient final : public Client, public Component {
   Process& process_;
   const ClientValues& values_;
   Connection* connection_ = nullptr;
+  Incarnation incarnation_ = 0;
 
   bool connected_ = false;
   bool was_connected_ = false;

@@ -22,6 +22,11 @@ void NatsClient::start() {
   }
 }
 
+bool NatsClient::current(const Connection* connection) const {
+  const World& world = cluster_.world();
+  return connection == connection_ && world.alive(process_.self()) && incarnation_ == process_.incarnation();
+}
+
 bool NatsClient::reaches(ProcessId node) const {
   const Network& network = cluster_.world().network();
   return network.reachable(process_.self(), node) && network.reachable(node, process_.self());

@@ -32,6 +32,7 @@ void NatsClient::next_fetch(std::uint32_t port) {
   input.active = true;
   ++input.generation;
   input.sent = cluster_.world().now();
+  input.asks_again = {};
   if (!input.left_over.empty()) {  // what came too late for the fetch before
     const std::size_t n = std::min<std::size_t>(input.left_over.size(), input.fetch.max);
     input.got.assign(input.left_over.begin(), input.left_over.begin() + static_cast<std::ptrdiff_t>(n));
@@ -103,7 +104,18 @@ void NatsClient::hand_over(std::uint32_t port) {
   next_fetch(port);
 }
 
+void NatsClient::ask_again(std::uint32_t stream) {
+  if (!connected_) return;
+  for (std::uint32_t port = 0; port < inputs_.size(); ++port) {
+    const bool waits = inputs_[port].active && values_.inputs[port].stream == stream;
+    if (waits) pull_later(port, cluster_.world().now() + values_.pull_retry);
+  }
+}
+
 void NatsClient::pull_later(std::uint32_t port, Instant at) {
+  Input& input = inputs_[port];
+  if (input.asks_again > cluster_.world().now() && input.asks_again <= at) return;
+  input.asks_again = at;
   cluster_.world().schedule(at, *this, ClientEvent::pull_again, 0, port, inputs_[port].generation);
 }
 
