@@ -43,8 +43,9 @@ def on_real_broker(scenario: Scenario, verdicts: Verdicts, *, times: int, note: 
         for v in verdicts
     )
     ran = next(iter([*controls, *(run for series in told.values() for run in series)]), None)
-    client = ran.verdicts.client if ran is not None else verdicts.client
-    return replace(verdicts, claims=claims, world="live", client=client)
+    if ran is None:
+        return replace(verdicts, claims=claims, world="live")
+    return replace(verdicts, claims=claims, world="live", client=ran.verdicts.client, brokers=ran.verdicts.brokers)
 
 
 def _controls(scenario: Scenario, seed: int, times: int, note: api.Note | None) -> list[Run]:

@@ -72,9 +72,10 @@ def _placed(scenario: Scenario) -> Scenario:
 def _judged(scenario: Scenario, seed: int, done: controller.LiveRun) -> Run:
     findings = _core.check(scenario.core, done.rows)
     verdicts = over_one_run(scenario, findings, world="live", client=done.client, seed=seed)
+    verdicts = replace(verdicts, brokers=tuple((kind, done.broker) for kind, _ in verdicts.brokers))
     if done.problems:
         verdicts = _doubted(verdicts, done.problems[0])
-    details = {"broker_versions": {scenario.core.brokers[0].name: done.broker}, "seconds": done.seconds}
+    details = {"broker_versions": [done.broker], "client_version": done.client, "seconds": done.seconds}
     return Run(
         scenario=scenario,
         world="live",

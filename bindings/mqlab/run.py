@@ -53,12 +53,6 @@ class Run:
         """Requests per second at the pipeline's end."""
         return self.measures.throughput
 
-    @property
-    def brokers(self) -> list[tuple[str, str]]:
-        """Kind and version of each broker: the version that ran, where one did."""
-        ran: Mapping[str, str] = self.details.get("broker_versions", {})
-        return [(b.kind, ran.get(b.name, b.version)) for b in self.scenario.core.brokers]
-
     def save(self, folder: str | Path) -> Path:
         """Writes the result folder. It appears whole or not at all: raises BrokerError with the reason if not."""
         target = Path(folder)
@@ -141,4 +135,5 @@ def _read_verdicts(path: Path) -> Verdicts:
         "value",
     )
     claims = tuple(ClaimVerdict(**{name: claim[name] for name in plain}) for claim in document["claims"])
-    return Verdicts(claims, document["scenario"], document["world"], document["client"], document["seed"])
+    brokers = tuple((broker["kind"], broker["version"]) for broker in document["brokers"])
+    return Verdicts(claims, document["scenario"], document["world"], document["client"], document["seed"], brokers)

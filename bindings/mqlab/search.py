@@ -9,7 +9,7 @@ from mqlab import _core, result
 from mqlab.counterexample import Counterexample, from_report
 from mqlab.history import History
 from mqlab.scenario import Scenario
-from mqlab.verdicts import HOLDS, VIOLATED, ClaimVerdict, Verdicts, has_value
+from mqlab.verdicts import HOLDS, VIOLATED, ClaimVerdict, Verdicts, brokers_of, has_value
 
 Progress = Callable[[int, int], None]  # schedules run, claims broken so far
 
@@ -37,6 +37,7 @@ def verify(
             world="sim",
             client=scenario.core.flavour,
             seed=seed,
+            brokers=brokers_of(scenario),
             schedules=report.schedules,
             schedules_per_second=report.schedules / report.seconds if report.seconds > 0 else None,
             searched={

@@ -94,7 +94,12 @@ def over_one_run(
                 witness=tuple(finding.witness),
             )
         )
-    return Verdicts(tuple(claims), scenario.name, world, client, seed)
+    return Verdicts(tuple(claims), scenario.name, world, client, seed, brokers_of(scenario))
+
+
+def brokers_of(scenario: Scenario) -> tuple[tuple[str, str], ...]:
+    """Kind and version of each broker, as the scenario has them."""
+    return tuple((broker.kind, broker.version) for broker in scenario.core.brokers)
 
 
 def has_value(claim: str) -> bool:
@@ -111,6 +116,7 @@ class Verdicts(Sequence[ClaimVerdict]):
     world: str  # sim | live
     client: str  # flavour, and version where one ran
     seed: int
+    brokers: tuple[tuple[str, str], ...] = ()  # kind and version of each: the version that ran, where one did
     schedules: int = 1
     schedules_per_second: float | None = None
     searched: dict[str, Any] = field(default_factory=dict)
@@ -154,6 +160,7 @@ class Verdicts(Sequence[ClaimVerdict]):
             "scenario": self.scenario,
             "world": self.world,
             "client": self.client,
+            "brokers": [{"kind": kind, "version": version} for kind, version in self.brokers],
             "seed": self.seed,
             "schedules": self.schedules,
             "schedules_per_second": self.schedules_per_second,

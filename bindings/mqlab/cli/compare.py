@@ -48,12 +48,14 @@ def command(
 def show(compared: Comparison) -> None:
     a, b = _name(compared, 0), _name(compared, 1)
     for run in (compared.a, compared.b):
-        output.out.print(Text(report.setting_of(run.verdicts, run.brokers), "bold"))
+        output.out.print(Text(report.setting_of(run.verdicts), "bold"))
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
     table.add_column("")
     for title in (a, b, f"{b} ÷ {a}"):
         table.add_column(title, justify="right")
     for m in compared.figures:
+        if _beyond(m.name, min(len(compared.a.latency), len(compared.b.latency))):
+            continue
         form = output.count if m.name == "throughput" else output.duration
         table.add_row(m.name, form(m.a), form(m.b), "–" if math.isnan(m.ratio) else f"{m.ratio:.2f}")
     output.out.print(table)
@@ -67,6 +69,12 @@ def show(compared: Comparison) -> None:
     for run in (compared.a, compared.b):
         if run.folder is not None:
             output.out.print(f"result  {run.folder}", markup=False)
+
+
+def _beyond(figure: str, requests: int) -> bool:
+    """A quantile that so few requests cannot tell from the maximum."""
+    name = figure.rsplit(" ", 1)[-1]
+    return name.startswith("p") and name[1:2].isdigit() and requests * (1 - float(name[1:]) / 100) < 1
 
 
 def _name(compared: Comparison, which: int) -> str:

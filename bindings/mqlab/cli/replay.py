@@ -9,10 +9,8 @@ import typer
 from rich.text import Text
 
 from mqlab import confirm
-from mqlab._core import BrokerSpec
 from mqlab.cli import options, output, report
 from mqlab.counterexample import read_counterexample
-from mqlab.verdicts import Verdicts
 
 
 def command(
@@ -27,10 +25,6 @@ def command(
     if json:
         output.print_json(verdicts.document())
     else:
-        _show(verdicts, story.scenario.core.brokers)
+        output.out.print(Text(report.setting_of(verdicts), "bold"))
+        report.show_verdicts(verdicts)
     return verdicts.exit_code
-
-
-def _show(verdicts: Verdicts, brokers: list[BrokerSpec]) -> None:
-    output.out.print(Text(report.setting_of(verdicts, [(b.kind, b.version) for b in brokers]), "bold"))
-    report.show_verdicts(verdicts)

@@ -15,9 +15,9 @@ _BROKER_NAMES = {"kafka": "Kafka", "nats": "NATS"}
 _QUANTILES = ((0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9"), (1.0, "max"))
 
 
-def setting_of(verdicts: Verdicts, brokers: list[tuple[str, str]]) -> str:
+def setting_of(verdicts: Verdicts) -> str:
     """Which system was looked at: "Kafka 4.1.1 · librdkafka 2.0.2 · simulated · seed 7"."""
-    systems = [f"{_BROKER_NAMES.get(kind, kind)} {version}".strip() for kind, version in brokers]
+    systems = [f"{_BROKER_NAMES.get(kind, kind)} {version}".strip() for kind, version in verdicts.brokers]
     world = "simulated" if verdicts.world == "sim" else "live"
     return " · ".join([*systems, verdicts.client, world, f"seed {verdicts.seed}"])
 
@@ -54,7 +54,9 @@ def _show_claim(verdict: ClaimVerdict, name: str, width: int, searched: bool) ->
         output.out.print(Text(f"  {number:>2} {step}"))
     if verdict.reproduced is not None:
         again = verdict.reproduced
-        _fact("real", f"violated in {again.times} of {again.of} runs on the real broker")
+        runs = output.plural(again.of, "run")
+        seen = f"in {again.times} of {runs}" if again.times else f"in none of {runs}"
+        _fact("real", f"{'violated' if again.times else 'not violated'} {seen} on the real broker")
     if verdict.counterexample is not None:
         _fact("replay", f"mqlab replay {verdict.counterexample.path}")
         if verdict.counterexample.picture.exists():
@@ -98,7 +100,7 @@ def _show_grounds(verdicts: Verdicts, width: int) -> None:
 
 
 def show_run(run: Run) -> None:
-    output.out.print(Text(setting_of(run.verdicts, run.brokers), "bold"))
+    output.out.print(Text(setting_of(run.verdicts), "bold"))
     if run.scenario.question:
         output.out.print(Text(run.scenario.question, "italic"))
     show_verdicts(run.verdicts)

@@ -63,10 +63,9 @@ def _seconds(text: str) -> float:
 
 
 def show(scenario: Scenario, verdicts: Verdicts) -> None:
-    brokers = [(b.kind, b.version) for b in scenario.core.brokers]
-    head = report.setting_of(verdicts, brokers) + f" · {output.plural(verdicts.schedules, 'schedule')}"
+    head = report.setting_of(verdicts) + f" · {output.plural(verdicts.schedules, 'schedule')}"
     searched = verdicts.searched
-    if searched.get("anchors"):
+    if searched.get("anchors") and scenario.core.menu:
         head += f" · anchors {searched['anchors_reached']:,}/{searched['anchors']:,}"
     output.out.print(Text(head, "bold"))
     if scenario.question:
