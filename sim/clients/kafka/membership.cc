@@ -61,7 +61,7 @@ void Consumer::join() {
 }
 
 void Consumer::joined(const JoinGroupAnswer& answer) {
-  if (state_ != State::joining) return;
+  if (state_ != State::joining) return advance();
   if (answer.error != Error::none) return group_error(answer.error);
   member_ = answer.member;
   generation_ = answer.generation;
@@ -97,7 +97,7 @@ void Consumer::synced(SyncGroupAnswer* answer) {
     }
   }
   destroy(client_.arena(), answer);
-  if (state_ != State::syncing) return;
+  if (state_ != State::syncing) return advance();  // thrown out meanwhile: what waited for this answer goes on
   if (error != Error::none) return group_error(error);
   beats_from_ = client_.now();
   session_.cancel();
