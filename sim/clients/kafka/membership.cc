@@ -178,7 +178,7 @@ void Consumer::offsets_fetched(OffsetFetchAnswer* answer) {
     if (error == Error::none && p != nullptr && p->state == InPartition::State::assigned) p->committed = offset.offset;
   }
   destroy(client_.arena(), answer);
-  if (state_ != State::offsets) return;
+  if (state_ != State::offsets) return advance();
   if (error != Error::none) return group_error(error);
   attempts_ = 0;
   state_ = State::telling;
