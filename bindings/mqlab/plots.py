@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 def latency_of(runs: Sequence[Run]) -> Figure:
     """Left: each request's latency over the run. Right: quantiles, the tail stretched. One colour a run."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = _figure(figsize=(10, 4), layout="constrained")
     over_time, quantiles = figure.subplots(1, 2)
     for run in runs:
         name = f"{run.scenario.name}, {'simulated' if run.world == 'sim' else 'live'}"
@@ -31,6 +30,19 @@ def latency_of(runs: Sequence[Run]) -> Figure:
     quantiles.set_xticks([1 / (1 - q) for q in (0.5, 0.9, 0.99, 0.999)], ["50 %", "90 %", "99 %", "99.9 %"])
     quantiles.legend()
     return figure
+
+
+def _figure(**options: Any) -> Figure:
+    """A figure that a notebook shows by itself, whatever its backend."""
+    from matplotlib.figure import Figure
+
+    class Shown(Figure):
+        def _repr_png_(self) -> bytes:
+            image = io.BytesIO()
+            self.savefig(image, format="png")
+            return image.getvalue()
+
+    return Shown(**options)
 
 
 def _samples(measures: Measures) -> tuple[Nanoseconds, Nanoseconds]:

@@ -1,0 +1,81 @@
+"""Every experiment answers its question as it should, and its shortest story is short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mqlab
+import pytest
+from support import ROOT, call
+
+HOLDS, VIOLATED = "holds", "violated"
+# experiment → changes, schedules, exit code, verdict by claim
+EXPECTED: dict[str, tuple[str, list[str], int, int, dict[str, str]]] = {
+    "at least once": ("kafka-at-least-once", [], 2000, 1, {"no_duplicates": VIOLATED, "no_loss": HOLDS}),
+    "at most once": ("kafka-at-most-once", [], 2000, 1, {"no_loss": VIOLATED, "no_duplicates": HOLDS}),
+    "automatic commits": ("kafka-auto-commit", [], 2000, 1, {"no_loss": VIOLATED, "no_duplicates": VIOLATED}),
+    "transactional": (
+        "kafka-transactional",
+        [],
+        20_000,
+        0,
+        {"exactly_once": HOLDS, "txn.read_committed": HOLDS, "txn.atomic": HOLDS},
+    ),
+    "read uncommitted": ("kafka-transactional-read-uncommitted", [], 500, 1, {"txn.read_committed": VIOLATED}),
+    "reorder, java": ("kafka-reorder-in-flight", [], 2000, 1, {"order.partition": VIOLATED}),
+    "reorder, librdkafka": (
+        "kafka-reorder-in-flight",
+        ["client.flavour=librdkafka"],
+        2000,
+        1,
+        {"order.partition": HOLDS, "no_duplicates": VIOLATED},
+    ),
+    "reorder, idempotent": (
+        "kafka-reorder-in-flight",
+        ["workload.producer.enable.idempotence=true"],
+        2000,
+        0,
+        {"order.partition": HOLDS, "no_duplicates": HOLDS},
+    ),
+    "ack wait": ("nats-ack-wait", [], 500, 1, {"no_duplicates": VIOLATED}),
+    "in progress": ("nats-in-progress", [], 2000, 0, {"no_duplicates": HOLDS}),
+    "ordered consumer": ("nats-ordered-consumer", [], 2000, 0, {"order.partition": HOLDS}),
+    "power loss": ("nats-power-loss", [], 500, 1, {"no_loss": VIOLATED}),
+    "sync always": ("nats-sync-always", [], 2000, 0, {"no_loss": HOLDS}),
+    "a process kill is no power loss": ("nats-power-loss", ["faults.menu=['kill']"], 2000, 0, {"no_loss": HOLDS}),
+    "nor with sync always": ("nats-sync-always", ["faults.menu=['kill']"], 2000, 0, {"no_loss": HOLDS}),
+}
+
+
+@pytest.mark.parametrize(("name", "changes", "schedules", "code", "verdicts"), EXPECTED.values(), ids=EXPECTED.keys())
+def test_answers(
+    name: str, changes: list[str], schedules: int, code: int, verdicts: dict[str, str], tmp_path: Path
+) -> None:
+    options = [part for change in changes for part in ("--set", change)]
+    called = call(
+        "verify", ROOT / f"experiments/{name}.toml", "--schedules", schedules, "--json", "--out", tmp_path, *options
+    )
+    assert called.out, called.err
+    claims = {claim["claim"]: claim for claim in called.json["claims"]}
+    said = {claim: (claims[claim]["verdict"], claims[claim]["explanation"]) for claim in verdicts}
+    assert {claim: verdict for claim, (verdict, _) in said.items()} == verdicts, said
+    assert called.code == code
+    for claim in claims.values():
+        if claim["counterexample"] is not None:
+            story = mqlab.read_counterexample(tmp_path / Path(claim["counterexample"]).name)
+            assert story.scenario.core.faults <= 1
+            assert len(story.messages or ()) <= 3
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
+def test_is_complete_and_says_its_question(path: Path) -> None:
+    scenario = mqlab.load(path)
+    assert scenario.name == path.stem
+    assert scenario.question.endswith("?")
+    assert scenario.core.claims
+    assert mqlab.Scenario(scenario.to_toml(), "complete.toml") == scenario
+
+
+def test_two_stories_of_automatic_commits_differ(tmp_path: Path) -> None:
+    verdicts = mqlab.verify(mqlab.load(ROOT / "experiments/kafka-auto-commit.toml"), out=tmp_path)
+    assert verdicts["no_loss"].story != verdicts["no_duplicates"].story
