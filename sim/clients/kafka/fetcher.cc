@@ -86,8 +86,8 @@ void Consumer::fetch_fired(const SimEvent& event) {
       lane.correlation = 0;
       lane.changed = false;
     }
-    if (!java_ || polling()) fetch_from(n);
   }
+  if (!java_ || polling()) fetch_all();
   Instant next = Instant::never();
   for (const InPartition& p : partitions_) {
     const bool waits = p.state == InPartition::State::reading || (p.state == InPartition::State::resolving && !p.asking);
