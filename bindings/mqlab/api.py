@@ -48,12 +48,8 @@ def replay(
         return [simulate(found.scenario, found.core_schedule())] * times  # it repeats itself to the bit
     from mqlab.live_run import live_world
 
-    runs = []
     with live_world() as real:
-        for number in range(1, times + 1):
-            _say(progress, f"{found.claim}: live run {number} of {times}")
-            runs.append(real.run(found.scenario, found.core_schedule()))
-    return runs
+        return real.series(found, times, progress)
 
 
 def simulate(scenario: Scenario, schedule: _core.Schedule) -> Run:

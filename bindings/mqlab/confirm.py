@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mqlab import _core, api
 from mqlab.counterexample import Counterexample
-from mqlab.live_run import live_world
+from mqlab.live_run import LiveWorld, live_world
 from mqlab.run import Run
 from mqlab.scenario import Scenario
 from mqlab.verdicts import HOLDS, UNDECIDED, VIOLATED, ClaimVerdict, Reproduced, Verdicts, has_value
@@ -34,12 +34,16 @@ def on_real_broker(scenario: Scenario, verdicts: Verdicts, *, times: int, note: 
     Each story is run `times` over. Claims that no story breaks are checked in a run without faults and in `times`
     runs with faults of the scenario's menu, spread over its anchors.
     """
-    stories = [v.counterexample for v in verdicts if v.counterexample is not None]
-    told = {story.claim: api.replay(story, "live", times, note) for story in stories}
-    unbroken = [v for v in verdicts if v.counterexample is None]
-    controls = _controls(scenario, verdicts.seed, times, note) if unbroken else []
+    told: dict[str, list[Run]] = {}  # by what is run: claims may share a story
+    with live_world() as real:
+        for story in (v.counterexample for v in verdicts if v.counterexample is not None):
+            if story.key not in told:
+                told[story.key] = real.series(story, times, note)
+        controls = []
+        if any(v.counterexample is None for v in verdicts):
+            controls = _controls(real, scenario, verdicts.seed, times, note)
     claims = tuple(
-        _confirmed(v, told[v.scope], times) if v.counterexample is not None else _not_seen(v, controls)
+        _not_seen(v, controls) if v.counterexample is None else _confirmed(v, told[v.counterexample.key], times)
         for v in verdicts
     )
     ran = next(iter([*controls, *(run for series in told.values() for run in series)]), None)
@@ -48,19 +52,18 @@ def on_real_broker(scenario: Scenario, verdicts: Verdicts, *, times: int, note: 
     return replace(verdicts, claims=claims, world="live", client=ran.verdicts.client, brokers=ran.verdicts.brokers)
 
 
-def _controls(scenario: Scenario, seed: int, times: int, note: api.Note | None) -> list[Run]:
+def _controls(real: LiveWorld, scenario: Scenario, seed: int, times: int, note: api.Note | None) -> list[Run]:
     """First the scenario without faults, then with one of the menu's faults each."""
     faults: list[_core.Schedule] = [_core.Schedule(seed)]
     if scenario.core.menu:
         faults += _core.probes(scenario.core, seed, times)
     runs = []
-    with live_world() as real:
-        for number, schedule in enumerate(faults):
-            if note is not None:
-                what = "without faults" if number == 0 else f"with a fault of the menu, {number} of {len(faults) - 1}"
-                note(f"{scenario.name}: live run {what}")
-            spelled = Scenario(_core.spelled_out(scenario.core, schedule).to_toml(), scenario.file)
-            runs.append(real.run(spelled, schedule))
+    for number, schedule in enumerate(faults):
+        if note is not None:
+            what = "without faults" if number == 0 else f"with a fault of the menu, {number} of {len(faults) - 1}"
+            note(f"{scenario.name}: live run {what}")
+        spelled = Scenario(_core.spelled_out(scenario.core, schedule).to_toml(), scenario.file)
+        runs.append(real.run(spelled, schedule))
     return runs
 
 

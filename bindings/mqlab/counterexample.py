@@ -51,6 +51,11 @@ class Counterexample:
         """The space-time diagram beside the file."""
         return self.path.with_suffix(".svg")
 
+    @property
+    def key(self) -> str:
+        """What is run: equal for claims that the same run breaks."""
+        return repr((self.scenario.to_toml(), self.seed, self.messages, self.zero_jitter))
+
     def core_schedule(self) -> _core.Schedule:
         """What tells this run from others; the faults are in the scenario."""
         return _core.Schedule(self.seed, self.masked(), self.zero_jitter)

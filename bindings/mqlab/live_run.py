@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from mqlab import _core
+from mqlab.counterexample import Counterexample
 from mqlab.history import History
 from mqlab.live import controller
 from mqlab.live.brokers import start_cluster
@@ -38,6 +39,15 @@ class LiveWorld:
             text, schedule.seed, None, folder, cluster, masked=schedule.masked, tag=f"r{self._runs}"
         )
         return _judged(scenario, schedule.seed, done)
+
+    def series(self, story: Counterexample, times: int, note: Callable[[str], None] | None) -> list[Run]:
+        """A story, `times` over."""
+        runs = []
+        for number in range(1, times + 1):
+            if note is not None:
+                note(f"{story.claim}: live run {number} of {times}")
+            runs.append(self.run(story.scenario, story.core_schedule()))
+        return runs
 
     def _ready(self, text: str, folder: Path) -> Cluster:
         """The cluster of the run before, if it is the one wanted and unhurt; else a fresh one."""

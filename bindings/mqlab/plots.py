@@ -23,11 +23,12 @@ def latency_of(runs: Sequence[Run]) -> Figure:
     for run in runs:
         name = f"{run.scenario.name}, {'simulated' if run.world == 'sim' else 'live'}"
         sent, latency = _samples(run.measures)
-        over_time.plot(sent / 1e9, latency / 1e6, ".", markersize=2, label=name)
+        over_time.plot((sent - sent[:1]) / 1e9, latency / 1e6, ".", markersize=3, label=name)
         _draw_quantiles(quantiles, np.sort(latency), name)
-    over_time.set(xlabel="intended send, s", ylabel="latency, ms", ylim=(0, None))
-    quantiles.set(xlabel="quantile", ylabel="latency, ms", xscale="log", yscale="log")
+    over_time.set(xlabel="intended send, s since the first", ylabel="latency, ms", ylim=(0, None))
+    quantiles.set(xlabel="quantile", ylabel="latency, ms", xscale="log", ylim=(0, None))
     quantiles.set_xticks([1 / (1 - q) for q in (0.5, 0.9, 0.99, 0.999)], ["50 %", "90 %", "99 %", "99.9 %"])
+    quantiles.minorticks_off()
     quantiles.legend()
     return figure
 

@@ -25,8 +25,17 @@ def setting_of(verdicts: Verdicts) -> str:
 def show_verdicts(verdicts: Verdicts) -> None:
     searched = verdicts.schedules > 1
     width = max((len(label(v, verdicts)) for v in verdicts), default=0)
+    shown: dict[str, str] = {}
     for verdict in verdicts:
-        _show_claim(verdict, label(verdict, verdicts), width, searched)
+        name = label(verdict, verdicts)
+        _show_claim(verdict, name, width, searched)
+        key = verdict.counterexample.key if verdict.counterexample else ""
+        if key in shown:
+            _fact("story", f"the same as for {shown[key]}")
+        else:
+            _show_story(verdict)
+            shown |= {key: name} if key else {}
+        _show_facts(verdict)
     _show_grounds(verdicts, width)
 
 
@@ -49,14 +58,20 @@ def _show_claim(verdict: ClaimVerdict, name: str, width: int, searched: bool) ->
     line.add_column()
     line.add_row(name, says, reason)
     output.out.print(line)
+
+
+def _show_story(verdict: ClaimVerdict) -> None:
     story = verdict.story if verdict.value is None else ()  # a cost has no story, only the run it was measured in
     for number, step in enumerate(story, 1):
         output.out.print(Text(f"  {number:>2} {step}"))
+
+
+def _show_facts(verdict: ClaimVerdict) -> None:
     if verdict.reproduced is not None:
         again = verdict.reproduced
         runs = output.plural(again.of, "run")
-        seen = f"in {again.times} of {runs}" if again.times else f"in none of {runs}"
-        _fact("real", f"{'violated' if again.times else 'not violated'} {seen} on the real broker")
+        seen = f"violated in {again.times} of {runs}" if again.times else f"not violated in {runs}"
+        _fact("real", f"{seen} on the real broker")
     if verdict.counterexample is not None:
         _fact("replay", f"mqlab replay {verdict.counterexample.path}")
         if verdict.counterexample.picture.exists():
