@@ -76,11 +76,12 @@ instances = 2
 input = "requests"
 output = "answers"
 service_time = "1ms"
-consumer = {{ "session.timeout.ms" = 6000, "auto.offset.reset" = "earliest", "enable.auto.commit" = false }}
+consumer = {{ "session.timeout.ms" = 2000, "auto.offset.reset" = "earliest", "enable.auto.commit" = false }}
 producer = {{ {producer} "socket.timeout.ms" = 2000 }}
 [[observers]]
 name = "billing"
 topic = "answers"
+consumer = {{ "isolation.level" = "read_uncommitted" }}
 [claims]
 no_loss = {{ of = "requests", in = "answers" }}
 [limits]
@@ -94,7 +95,7 @@ def nats(nodes: int = 1, timeout: str = "30s") -> str:
 
 def kafka(nodes: int = 1, module: str = "stage", transactional: bool = False) -> str:
     producer = '"transactional.id" = "embed-{instance}", "transaction.timeout.ms" = 10000,' if transactional else ""
-    broker = '"min.insync.replicas" = 2' if nodes > 1 else ""
+    broker = '"group.min.session.timeout.ms" = 500' + (', "min.insync.replicas" = 2' if nodes > 1 else "")
     return KAFKA.format(nodes=nodes, module=module, producer=producer, broker=broker)
 
 

@@ -128,6 +128,10 @@ class Cluster(ABC):
     def _died(node: Node) -> bool:
         return node.child is not None and not node.child.alive and not node.downed
 
+    def lost_one(self) -> bool:
+        """A node ended that the lab did not end."""
+        return any(self._died(node) for node in self.nodes)
+
     def check(self) -> None:
         """Raises BrokerError when a node ended that the lab did not end."""
         for node in self.nodes:

@@ -15,7 +15,7 @@ import numpy as np
 from mqlab import _core
 from mqlab.errors import BrokerError
 from mqlab.live.cluster import Cluster
-from mqlab.live.processes import Child
+from mqlab.live.processes import Child, wait_until
 from mqlab.live.row_files import ControlPage, RowFile, Rows, open_ops
 
 KIND = {name: number for number, name in enumerate(_core.KINDS)}
@@ -201,6 +201,8 @@ class Engine:
         if status == EXIT_BY_APPLICATION:
             self.after(int(SUPERVISOR_DELAY * 1e9), lambda: self.start(life.process))
             return
+        wait_until(self.cluster.lost_one, 0.3)  # a node that ended is the better reason
+        self.cluster.check()
         header = life.rows.header()
         reason = header.reason if header is not None and header.reason else life.child.last_lines(2)
         raise BrokerError(f"{life.name} ended (exit {status}): {reason}")

@@ -8,7 +8,6 @@ import random
 import socket
 import tempfile
 from pathlib import Path
-from typing import IO
 
 from mqlab.errors import BrokerError
 
@@ -32,7 +31,7 @@ class Reservation:
 
     def __init__(self, count: int) -> None:
         self.ports: list[int] = []
-        self._locks: list[IO[str]] = []
+        self._locks: list[int] = []
         folder = Path(tempfile.gettempdir()) / f"mqlab-ports-{os.getuid()}"
         folder.mkdir(exist_ok=True)
         start = random.randrange(_FIRST, _LAST)
@@ -45,21 +44,21 @@ class Reservation:
         raise BrokerError(f"no {count} free ports between {_FIRST} and {_LAST} on {_HOST}")
 
     def _try(self, folder: Path, port: int) -> None:
-        lock = (folder / str(port)).open("w")
+        lock = os.open(folder / str(port), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            lock.close()
+            os.close(lock)
             return
         if is_free(port):
             self.ports.append(port)
             self._locks.append(lock)
         else:
-            lock.close()
+            os.close(lock)
 
     def release(self) -> None:
         for lock in self._locks:
-            lock.close()
+            os.close(lock)
         self._locks.clear()
 
 

@@ -62,9 +62,10 @@ class BrokerState:
 
     def close(self) -> None:
         self._stop.set()
-        self._probe.close()  # a question under way ends with it
+        self._probe.end()
         if self._thread is not None:
-            self._thread.join(timeout=5)
+            self._thread.join()
+        self._probe.close()
 
 
 @dataclass

@@ -115,8 +115,13 @@ class Probe:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """A question under way comes to its end too."""
         self.child.kill()
+
+    def close(self) -> None:
+        """When nobody is asking any more."""
+        self.end()
         for pipe in (self.child.popen.stdin, self.child.popen.stdout):
             if pipe is not None:
                 pipe.close()
