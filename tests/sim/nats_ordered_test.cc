@@ -18,26 +18,32 @@ std::vector<MessageId> up_to(MessageId n) {
 }
 
 TEST(NatsOrdered, EachReaderGetsEverythingInOrder) {
-  NatsRun run(system("", "ordered = true", "", "", "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\nconsumer = { ordered = true }\n" + observer));
+  NatsRun run(system(
+      "", "ordered = true", "", "",
+      "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\nconsumer = { ordered = true }\n" +
+          observer));
   run.script("p", publisher(20));
   for (const char* name : {"c-0", "d-0"}) run.script(name, consumer(3, ack));
   run.run();
-  for (const char* name : {"c-0", "d-0", "o"}) EXPECT_THAT(run.delivered(name), ElementsAreArray(up_to(20))) << name;
+  for (const char* name : {"c-0", "d-0", "o"})
+    EXPECT_THAT(run.delivered(name), ElementsAreArray(up_to(20))) << name;
   EXPECT_TRUE(run.quiet());
   EXPECT_EQ(run.committed(), -1);  // nothing durable to look into
 }
 
-// broker-facts vector 10: the messages of one answer are lost; the next ones show a gap, and a new consumer starts
-// behind the last good one. The application sees neither gap nor repeat.
+// broker-facts vector 10: the messages of one answer are lost; the next ones show a gap, and a new consumer
+// starts behind the last good one. The application sees neither gap nor repeat.
 TEST(NatsOrdered, AGapMakesANewConsumerBehindTheLastGoodMessage) {
   NatsRun run(system("", "ordered = true"));
-  run.script("p", [](const Now&, const Event& e, Effects& effects) {
-    if (e.kind != EventKind::tick) return;
-    static MessageId id = 0;
-    if (id >= 6) id = 0;
-    effects.publish(0, message(++id));
-  }, {Duration::millis(100), Duration::millis(200), Duration::millis(300), Duration::millis(400), Duration::millis(500),
-      Duration::millis(600)});
+  run.script("p",
+             [](const Now&, const Event& e, Effects& effects) {
+               if (e.kind != EventKind::tick) return;
+               static MessageId id = 0;
+               if (id >= 6) id = 0;
+               effects.publish(0, message(++id));
+             },
+             {Duration::millis(100), Duration::millis(200), Duration::millis(300), Duration::millis(400),
+              Duration::millis(500), Duration::millis(600)});
   // Two fetches at a time are not possible on one subscription, so the lost answer is followed by silence.
   run.script("c-0", consumer(1, ack));
   run.run();
@@ -47,8 +53,8 @@ TEST(NatsOrdered, AGapMakesANewConsumerBehindTheLastGoodMessage) {
 TEST(NatsOrdered, LosingAnAnswerIsNoticedAndMended) {
   for (const int nth : {2, 3, 4}) {
     NatsRun run(system("", "ordered = true", "", "",
-                       "[[fault]]\nat = { process = \"c-0\", step = \"request.pull\", nth = " + std::to_string(nth) +
-                           " }\naction = \"drop_response\"\n"));
+                       "[[fault]]\nat = { process = \"c-0\", step = \"request.pull\", nth = " +
+                           std::to_string(nth) + " }\naction = \"drop_response\"\n"));
     run.script("p", publisher(5));
     run.script("c-0", consumer(1, ack));
     run.run();
@@ -58,12 +64,17 @@ TEST(NatsOrdered, LosingAnAnswerIsNoticedAndMended) {
 }
 
 TEST(NatsOrdered, SurvivesARestartOfTheServer) {
-  NatsRun run(system("", "ordered = true", "", "", "[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"2s\"\n"));
+  NatsRun run(system("", "ordered = true", "", "",
+                     "[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"2s\"\n"));
   std::vector<Duration> ticks;
   for (int i = 1; i <= 50; ++i) ticks.push_back(Duration::millis(100 * i));
-  run.script("p", [](const Now& now, const Event& e, Effects& effects) {
-    if (e.kind == EventKind::tick) effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 100'000'000)));
-  }, ticks);
+  run.script(
+      "p",
+      [](const Now& now, const Event& e, Effects& effects) {
+        if (e.kind == EventKind::tick)
+          effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 100'000'000)));
+      },
+      ticks);
   run.script("c-0", consumer(10, ack));
   run.run();
   EXPECT_THAT(run.delivered("c-0"), ElementsAreArray(up_to(50)));
@@ -72,7 +83,8 @@ TEST(NatsOrdered, SurvivesARestartOfTheServer) {
 
 // State is the client's: a new process reads from the start.
 TEST(NatsOrdered, ARestartedReaderBeginsAnew) {
-  NatsRun run(system("", "ordered = true", "", "", "[[fault]]\nat = \"3s\"\naction = \"kill\"\ntarget = \"c-0\"\nheal = \"1s\"\n"));
+  NatsRun run(system("", "ordered = true", "", "",
+                     "[[fault]]\nat = \"3s\"\naction = \"kill\"\ntarget = \"c-0\"\nheal = \"1s\"\n"));
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, ack));
   run.run();
@@ -85,9 +97,11 @@ TEST(NatsOrdered, DeliverPolicyNewSkipsWhatIsThere) {
     if (e.kind == EventKind::start) effects.publish(0, message(1));
     if (e.kind == EventKind::invoke) effects.publish(0, message(2));
   });
-  run.script("c-0", [](const Now&, const Event& e, Effects& effects) {
-    if (e.kind == EventKind::tick || e.kind == EventKind::delivered) effects.fetch(0, 1);
-  }, {Duration::millis(500)});
+  run.script("c-0",
+             [](const Now&, const Event& e, Effects& effects) {
+               if (e.kind == EventKind::tick || e.kind == EventKind::delivered) effects.fetch(0, 1);
+             },
+             {Duration::millis(500)});
   run.run();
   EXPECT_THAT(run.delivered("c-0"), ElementsAre(2));
 }

@@ -24,7 +24,9 @@ class Scripted final : public Module {
     if (event.kind == EventKind::tick) ++next_;
     script_(now, event, effects);
   }
-  Instant deadline() const override { return next_ < ticks_.size() ? Instant{} + ticks_[next_] : Instant::never(); }
+  Instant deadline() const override {
+    return next_ < ticks_.size() ? Instant{} + ticks_[next_] : Instant::never();
+  }
 
  private:
   const Script& script_;
@@ -34,8 +36,11 @@ class Scripted final : public Module {
 
 class ScriptPlan final : public ModulePlan {
  public:
-  ScriptPlan(Script script, std::vector<Duration> ticks) : script_(std::move(script)), ticks_(std::move(ticks)) {}
-  Module* make(Arena& arena, const ModuleContext&) const override { return arena.make<Scripted>(script_, ticks_); }
+  ScriptPlan(Script script, std::vector<Duration> ticks)
+      : script_(std::move(script)), ticks_(std::move(ticks)) {}
+  Module* make(Arena& arena, const ModuleContext&) const override {
+    return arena.make<Scripted>(script_, ticks_);
+  }
   std::vector<Kind> effects() const override { return {}; }
 
  private:
@@ -53,7 +58,8 @@ inline Message message(MessageId id, std::uint32_t size = 100) {
 
 class NatsRun {
  public:
-  explicit NatsRun(const std::string& toml) : scenario_(read_scenario(toml, "test.toml")), setup_(scenario_) {}
+  explicit NatsRun(const std::string& toml)
+      : scenario_(read_scenario(toml, "test.toml")), setup_(scenario_) {}
 
   ProcessId process(const std::string& name) const { return setup_.topology.process(name); }
   void script(const std::string& name, Script script, std::vector<Duration> ticks = {}) {
@@ -62,7 +68,8 @@ class NatsRun {
   World& begin(std::uint64_t seed = 1) {
     schedule_.seed = seed;
     faults_.clear();
-    for (const FaultSpec& fault : scenario_.faults) faults_.push_back(bind(fault, setup_.scenario, setup_.topology));
+    for (const FaultSpec& fault : scenario_.faults)
+      faults_.push_back(bind(fault, setup_.scenario, setup_.topology));
     world_ = std::make_unique<World>(setup_, std::size_t{1} << 28);
     world_->begin(schedule_, faults_);
     return *world_;
@@ -127,16 +134,25 @@ class NatsRun {
 /// Seconds of a row.
 inline double at(const Row& row) { return static_cast<double>(row.time) / 1e9; }
 
-/// A producer process "p" whose first message is due long after the test is over, so that only the script speaks.
+/// A producer process "p" whose first message is due long after the test is over, so that only the script
+/// speaks.
 inline std::string system(const std::string& stream_properties = "", const std::string& consumer = "",
-                          const std::string& producer = "", const std::string& broker = "", const std::string& more = "") {
+                          const std::string& producer = "", const std::string& broker = "",
+                          const std::string& more = "") {
   return "name = \"t\"\n"
-         "[broker]\nkind = \"nats\"\n" + broker + "\n"
-         "[[streams]]\nname = \"s\"\n" + stream_properties + "\n"
+         "[broker]\nkind = \"nats\"\n" +
+         broker +
+         "\n"
+         "[[streams]]\nname = \"s\"\n" +
+         stream_properties +
+         "\n"
          "[workload]\nname = \"p\"\ntopic = \"s\"\nrate = \"1/s\"\nmessages = 1\n"
-         "producer = { " + producer + " }\n"
+         "producer = { " +
+         producer +
+         " }\n"
          "[[stages]]\nname = \"c\"\nmodule = \"consumer\"\ninput = \"s\"\n"
-         "consumer = { " + consumer + " }\n" + more + "\n";
+         "consumer = { " +
+         consumer + " }\n" + more + "\n";
 }
 
 /// A script that publishes messages 1 … n at once at the start, ignoring the workload.

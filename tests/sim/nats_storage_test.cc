@@ -11,7 +11,8 @@ using testing::ElementsAreArray;
 using testing::SizeIs;
 
 std::string server_fault(const std::string& time, const std::string& action, const std::string& heal = "1s") {
-  return "[[fault]]\nat = \"" + time + "\"\naction = \"" + action + "\"\ntarget = \"nats-1\"\nheal = \"" + heal + "\"\n";
+  return "[[fault]]\nat = \"" + time + "\"\naction = \"" + action + "\"\ntarget = \"nats-1\"\nheal = \"" +
+         heal + "\"\n";
 }
 
 const std::string always = "properties = { sync_interval = \"always\" }";
@@ -19,18 +20,20 @@ const std::string always = "properties = { sync_interval = \"always\" }";
 /// Twenty messages at the start, one more a second before `until`; nobody reads.
 NatsRun twenty(const std::string& broker, const std::string& fault, Duration late = Duration::millis(100)) {
   NatsRun run(system("", "", "", broker, fault));
-  run.script("p", [](const Now&, const Event& e, Effects& effects) {
-    if (e.kind == EventKind::start) {
-      for (MessageId id = 1; id <= 20; ++id) effects.publish(0, message(id));
-    }
-    if (e.kind == EventKind::tick) effects.publish(0, message(21));
-  }, {late});
+  run.script("p",
+             [](const Now&, const Event& e, Effects& effects) {
+               if (e.kind == EventKind::start) {
+                 for (MessageId id = 1; id <= 20; ++id) effects.publish(0, message(id));
+               }
+               if (e.kind == EventKind::tick) effects.publish(0, message(21));
+             },
+             {late});
   run.script("c-0", silent());
   return run;
 }
 
-// broker-facts vector 8, and measured: acknowledged messages are gone, at once after they were written the whole
-// stream is; a process kill loses nothing; nothing is lost 45 s later; sync always loses nothing.
+// broker-facts vector 8, and measured: acknowledged messages are gone, at once after they were written the
+// whole stream is; a process kill loses nothing; nothing is lost 45 s later; sync always loses nothing.
 TEST(NatsStorage, PowerLossRightAwayTakesTheWholeStream) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     NatsRun run = twenty("", server_fault("3s", "power_loss"));
@@ -79,7 +82,9 @@ TEST(NatsStorage, SyncAlwaysTakesAnFsyncEach) {
 
 TEST(NatsStorage, TheKernelWritesBackByItself) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    NatsRun run = twenty("", "[[fault]]\nat = \"37s\"\naction = \"power_loss\"\ntarget = \"nats-1\"\nheal = \"1s\"\n", Duration::seconds(30));
+    NatsRun run =
+        twenty("", "[[fault]]\nat = \"37s\"\naction = \"power_loss\"\ntarget = \"nats-1\"\nheal = \"1s\"\n",
+               Duration::seconds(30));
     run.run(seed);
     // The twenty are 37 s old: all there. The last one is 7 s old: may be lost.
     const auto stored = run.stored();
@@ -93,12 +98,14 @@ TEST(NatsStorage, AnySuffixOfWhatWasNotSyncedMayBeLost) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     // One message at the start so that the stream itself is on disk by 40 s, four at 38 s.
     NatsRun run(system("", "", "", "", server_fault("40s", "power_loss")));
-    run.script("p", [](const Now&, const Event& e, Effects& effects) {
-      if (e.kind == EventKind::start) effects.publish(0, message(1));
-      if (e.kind == EventKind::tick) {
-        for (MessageId id = 2; id <= 5; ++id) effects.publish(0, message(id));
-      }
-    }, {Duration::seconds(20), Duration::seconds(38)});
+    run.script("p",
+               [](const Now&, const Event& e, Effects& effects) {
+                 if (e.kind == EventKind::start) effects.publish(0, message(1));
+                 if (e.kind == EventKind::tick) {
+                   for (MessageId id = 2; id <= 5; ++id) effects.publish(0, message(id));
+                 }
+               },
+               {Duration::seconds(20), Duration::seconds(38)});
     run.script("c-0", silent());
     run.run(seed);
     const auto stored = run.stored();
@@ -113,7 +120,8 @@ TEST(NatsStorage, AnySuffixOfWhatWasNotSyncedMayBeLost) {
 }
 
 TEST(NatsStorage, SyncIntervalSyncs) {
-  NatsRun run(system("", "", "", "properties = { sync_interval = \"2s\" }", server_fault("4s", "power_loss")));
+  NatsRun run(
+      system("", "", "", "properties = { sync_interval = \"2s\" }", server_fault("4s", "power_loss")));
   run.script("p", publisher(20));
   run.script("c-0", silent());
   run.run();
@@ -134,9 +142,13 @@ TEST(NatsStorage, AKillForgetsTheLatestAcks) {
   NatsRun run(system("", "ack_wait = \"2s\"", "send_asap = true", "", server_fault("355ms", "kill")));
   std::vector<Duration> ticks;
   for (int i = 1; i <= 50; ++i) ticks.push_back(Duration::millis(10 * i));
-  run.script("p", [](const Now& now, const Event& e, Effects& effects) {
-    if (e.kind == EventKind::tick) effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 10'000'000)));
-  }, ticks);
+  run.script(
+      "p",
+      [](const Now& now, const Event& e, Effects& effects) {
+        if (e.kind == EventKind::tick)
+          effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 10'000'000)));
+      },
+      ticks);
   run.script("c-0", consumer(1, ack));
   run.run();
   const auto ids = run.delivered("c-0");

@@ -1,4 +1,5 @@
-// What every model owes the world: the same history for the same seed, snapshots, no periodic events while idle.
+// What every model owes the world: the same history for the same seed, snapshots, no periodic events while
+// idle.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,11 +41,13 @@ topic = "results"
 )";
 
 std::string fault(const std::string& time, const std::string& action, const std::string& target) {
-  return "[[fault]]\nat = \"" + time + "\"\naction = \"" + action + "\"\ntarget = \"" + target + "\"\nheal = \"3s\"\n";
+  return "[[fault]]\nat = \"" + time + "\"\naction = \"" + action + "\"\ntarget = \"" + target +
+         "\"\nheal = \"3s\"\n";
 }
 
 TEST(NatsWorld, TheSameSeedGivesTheSameHistory) {
-  NatsRun first(pipeline + fault("1100ms", "kill", "leader of requests")), second(pipeline + fault("1100ms", "kill", "leader of requests"));
+  NatsRun first(pipeline + fault("1100ms", "kill", "leader of requests")),
+      second(pipeline + fault("1100ms", "kill", "leader of requests"));
   EXPECT_EQ(first.run(7).history().hash(), second.run(7).history().hash());
   const std::uint64_t seven = first.world().history().hash();
   EXPECT_NE(first.run(8).history().hash(), seven);
@@ -55,7 +58,8 @@ TEST(NatsWorld, EverythingGetsThroughUnderFaults) {
   for (const char* action : {"kill", "pause", "power_loss"}) {
     for (const char* target : {"leader of requests", "nats-1", "nats-2", "work-0"}) {
       for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-        if (std::string(action) == "power_loss" && std::string(target) == "nats-2") continue;  // results has one copy, there
+        if (std::string(action) == "power_loss" && std::string(target) == "nats-2")
+          continue;  // results has one copy, there
         NatsRun run(pipeline + fault("1050ms", action, target));
         run.run(seed);
         EXPECT_TRUE(run.quiet()) << action << " " << target << " " << seed;
@@ -64,7 +68,9 @@ TEST(NatsWorld, EverythingGetsThroughUnderFaults) {
         const std::set<MessageId> seen(ids.begin(), ids.end());
         const auto ok = run.rows(Kind::publish, Phase::ok, "producer");
         EXPECT_GT(ok.size(), 10u);
-        for (const Row& row : ok) EXPECT_TRUE(seen.contains(row.message)) << row.message << " " << action << " " << target << " " << seed;
+        for (const Row& row : ok)
+          EXPECT_TRUE(seen.contains(row.message))
+              << row.message << " " << action << " " << target << " " << seed;
       }
     }
   }
@@ -106,7 +112,9 @@ TEST(NatsWorld, IdlingCostsNothing) {
 }
 
 TEST(NatsWorld, APausedConsumerLosesItsMessagesToTheOther) {
-  NatsRun run(pipeline + "[[fault]]\nat = { process = \"work-0\", step = \"handle\", nth = 5 }\naction = \"pause\"\nheal = \"8s\"\n");
+  NatsRun run(pipeline +
+              "[[fault]]\nat = { process = \"work-0\", step = \"handle\", nth = 5 }\naction = "
+              "\"pause\"\nheal = \"8s\"\n");
   run.run();
   EXPECT_TRUE(run.quiet());
   std::set<MessageId> twice, seen;

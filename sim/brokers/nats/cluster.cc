@@ -8,7 +8,11 @@
 namespace mqlab::sim::nats {
 
 NatsCluster::NatsCluster(World& world, const Values& values)
-    : world_(world), values_(values), nodes_(world.arena()), streams_(world.arena()), consumers_(world.arena()),
+    : world_(world),
+      values_(values),
+      nodes_(world.arena()),
+      streams_(world.arena()),
+      consumers_(world.arena()),
       connections_(world.arena()) {
   Arena& a = arena();
   nodes_.reserve(values.server.nodes);
@@ -35,7 +39,8 @@ bool NatsCluster::serves(ProcessId process) const {
 Client* NatsCluster::connect(Process& process) { return arena().make<NatsClient>(*this, process); }
 
 Connection* NatsCluster::add_connection(NatsClient& client, ProcessId process) {
-  // A process has one connection at a time; the object of an earlier incarnation stays for what is still under way.
+  // A process has one connection at a time; the object of an earlier incarnation stays for what is still
+  // under way.
   connections_.push_back(arena().make<Connection>());
   connections_.back()->client = &client;
   connections_.back()->process = process;
@@ -58,7 +63,8 @@ void NatsCluster::audit() {
   for (Stream* s : streams_) s->audit(world_.setup().topology.auditor);
 }
 
-// ---- operations ------------------------------------------------------------------------------------------------
+// ---- operations
+// ------------------------------------------------------------------------------------------------
 
 std::uint32_t NatsCluster::stream_of(const Op& op) const {
   return op.kind == OpKind::publish ? op.target : consumers_[op.target]->stream().index();
@@ -74,7 +80,8 @@ void NatsCluster::arrived(ProcessId here, Packet* packet) {
     if (onward_to == here) {
       process(here, onward);
     } else {
-      world_.network().send(here, node(onward_to), onward->bytes, NodeEvent::routed, reinterpret_cast<std::uint64_t>(onward));
+      world_.network().send(here, node(onward_to), onward->bytes, NodeEvent::routed,
+                            reinterpret_cast<std::uint64_t>(onward));
     }
     onward = nullptr;
   };
@@ -92,7 +99,8 @@ void NatsCluster::arrived(ProcessId here, Packet* packet) {
         onward_to = to;
       }
       onward->push(op);
-      onward->bytes += op->kind == OpKind::publish ? op->record.size + publish_overhead_bytes : small_op_bytes;
+      onward->bytes +=
+          op->kind == OpKind::publish ? op->record.size + publish_overhead_bytes : small_op_bytes;
     }
     op = next;
   }
@@ -101,12 +109,13 @@ void NatsCluster::arrived(ProcessId here, Packet* packet) {
   if (answers != nullptr) reply(here, answers);
 }
 
-/// Nobody listens on the subject: publishes and confirmed acks hear so at once; plain acks vanish; a pull is sent again
-/// and again, which is not played out: see ask_again().
+/// Nobody listens on the subject: publishes and confirmed acks hear so at once; plain acks vanish; a pull is
+/// sent again and again, which is not played out: see ask_again().
 void NatsCluster::nobody(Op* op, const Packet& packet, Packet*& answers) {
   switch (op->kind) {
     case OpKind::pull:
-    case OpKind::create: return arena().recycle(op);
+    case OpKind::create:
+      return arena().recycle(op);
     case OpKind::publish:
       op->code = code::no_responders;
       return add_answer(answers, op, packet.connection, packet.epoch);
@@ -130,19 +139,26 @@ void NatsCluster::process(ProcessId here, Packet* packet) {
   }
   for (Stream* s : streams_) s->packet_done();
   arena().recycle(packet);
-  if (answers != nullptr) reply(here, answers);
+  if (answers != nullptr) reply(here, answers, node(here).behind());
 }
 
 void NatsCluster::carry_out(Op* op, const Packet& packet, Packet*& answers) {
+  const Replicas& replicas = streams_[stream_of(*op)]->replicas();
+  const ServiceTimes& times = replicas.service_times();
+  Node& here = node(replicas.leader());
   switch (op->kind) {
     case OpKind::publish:
+      here.work(times.publish + Duration{times.publish_kib.ns * op->record.size / 1024});
       if (streams_[op->target]->publish(op, packet)) add_answer(answers, op, packet.connection, packet.epoch);
       break;
-    case OpKind::pull: consumers_[op->target]->pull(op, packet); break;
+    case OpKind::pull:
+      consumers_[op->target]->pull(op, packet);
+      break;
     case OpKind::create:
       if (consumers_[op->target]->create(op)) add_answer(answers, op, packet.connection, packet.epoch);
       break;
     default:
+      here.work(times.ack);
       if (consumers_[op->target]->answer(op)) add_answer(answers, op, packet.connection, packet.epoch);
       break;
   }
@@ -192,7 +208,8 @@ void NatsCluster::refuse(ProcessId from, Connection* connection, std::uint32_t e
 void NatsCluster::hand_on(ProcessId here, Packet* packet) {
   const Connection& c = *packet->connection;
   if (packet->epoch != c.epoch || c.served != packet->epoch) return discard(packet);
-  world_.network().send(here, *c.client, packet->bytes, ClientEvent::packet, reinterpret_cast<std::uint64_t>(packet));
+  world_.network().send(here, *c.client, packet->bytes, ClientEvent::packet,
+                        reinterpret_cast<std::uint64_t>(packet));
 }
 
 void NatsCluster::discard(Packet* packet) {
@@ -207,7 +224,8 @@ void NatsCluster::discard(Packet* packet) {
   arena().recycle(delivery);
 }
 
-// ---- what happens to processes ---------------------------------------------------------------------------------
+// ---- what happens to processes
+// ---------------------------------------------------------------------------------
 
 /// The client's subscriptions are gone, and with them its pull requests.
 void NatsCluster::client_gone(Connection* connection, std::uint32_t epoch) {
@@ -248,38 +266,62 @@ void NatsCluster::booted(ProcessId node) {
   for (Stream* s : streams_) s->replicas().booted(node);
 }
 
-// ---- one server ------------------------------------------------------------------------------------------------
+// ---- one server
+// ------------------------------------------------------------------------------------------------
+
+void Node::work(Duration time) { busy_until_ = std::max(busy_until_, cluster_.world().now()) + time; }
+Duration Node::behind() const { return std::max(busy_until_ - cluster_.world().now(), Duration{}); }
 
 void Node::on(const SimEvent& event) {
   switch (event.kind) {
-    case NodeEvent::inbound: cluster_.arrived(owner, reinterpret_cast<Packet*>(event.a)); return;
-    case NodeEvent::routed: cluster_.process(owner, reinterpret_cast<Packet*>(event.a)); return;
-    case NodeEvent::relay: cluster_.hand_on(owner, reinterpret_cast<Packet*>(event.a)); return;
+    case NodeEvent::inbound:
+      cluster_.arrived(owner, reinterpret_cast<Packet*>(event.a));
+      return;
+    case NodeEvent::routed:
+      cluster_.process(owner, reinterpret_cast<Packet*>(event.a));
+      return;
+    case NodeEvent::relay:
+      cluster_.hand_on(owner, reinterpret_cast<Packet*>(event.a));
+      return;
     case NodeEvent::commit: {
       Stream& stream = cluster_.stream(event.x);
       const auto length = static_cast<std::int64_t>(event.a);
-      if (stream.replicas().leads(owner) && stream.replicas().may_commit(length, event.y)) stream.commit_to(length);
+      if (stream.replicas().leads(owner) && stream.replicas().may_commit(length, event.y))
+        stream.commit_to(length);
       return;
     }
-    case NodeEvent::ack_timer: cluster_.consumer(event.x).timer(event.y); return;
-    case NodeEvent::closed: cluster_.client_gone(reinterpret_cast<Connection*>(event.a), event.x); return;
+    case NodeEvent::ack_timer:
+      cluster_.consumer(event.x).timer(event.y);
+      return;
+    case NodeEvent::closed:
+      cluster_.client_gone(reinterpret_cast<Connection*>(event.a), event.x);
+      return;
     case NodeEvent::booted:
       ready_ = true;
       cluster_.booted(owner);
       return;
-    case NodeEvent::elect: cluster_.stream(event.x).replicas().elect(event.y); return;
-    case NodeEvent::step_down: cluster_.stream(event.x).replicas().step_down(event.y); return;
+    case NodeEvent::elect:
+      cluster_.stream(event.x).replicas().elect(event.y);
+      return;
+    case NodeEvent::step_down:
+      cluster_.stream(event.x).replicas().step_down(event.y);
+      return;
     case NodeEvent::caught_up:
       cluster_.stream(event.x).replicas().caught_up(static_cast<ProcessId>(event.a), event.y);
       return;
-    default: MQLAB_CHECK(false && "unknown event at a NATS server");
+    default:
+      MQLAB_CHECK(false && "unknown event at a NATS server");
   }
 }
 
 void Node::life_changed(ProcessId process, LifeChange change) {
   if (process == owner) {
-    if (change == LifeChange::killed || change == LifeChange::power_lost) ready_ = false;
-    if (change == LifeChange::restarted) cluster_.world().after(cluster_.values().server.boot, *this, NodeEvent::booted);
+    if (change == LifeChange::killed || change == LifeChange::power_lost) {
+      ready_ = false;
+      busy_until_ = {};
+    }
+    if (change == LifeChange::restarted)
+      cluster_.world().after(cluster_.values().server.boot, *this, NodeEvent::booted);
   }
   if (owner == cluster_.values().first_node) cluster_.life_changed(process, change);
 }

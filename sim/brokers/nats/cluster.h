@@ -1,5 +1,5 @@
-// A simulated NATS system: its servers, streams and consumers, and how operations get from a client to the server
-// that leads a stream and back.
+// A simulated NATS system: its servers, streams and consumers, and how operations get from a client to the
+// server that leads a stream and back.
 #pragma once
 #include <cstdint>
 
@@ -19,10 +19,14 @@ class Node final : public Component {
   void on(const SimEvent& event) override;
   void life_changed(ProcessId process, LifeChange change) override;
   bool ready() const { return ready_; }
+  /// The server is busy with it; what it sends after that leaves so much later.
+  void work(Duration time);
+  Duration behind() const;
 
  private:
   NatsCluster& cluster_;
   bool ready_ = true;
+  Instant busy_until_ = {};
 };
 
 class NatsCluster final : public Cluster {
@@ -55,15 +59,15 @@ class NatsCluster final : public Cluster {
   void process(ProcessId node, Packet* packet);
   void reply(ProcessId from, Packet* packet, Duration extra = {});
   /// A word about a pull request instead of messages.
-  void refuse(ProcessId from, Connection* connection, std::uint32_t epoch, std::uint32_t port, std::uint32_t generation,
-              std::uint32_t serial, std::uint16_t status, bool lost = false);
+  void refuse(ProcessId from, Connection* connection, std::uint32_t epoch, std::uint32_t port,
+              std::uint32_t generation, std::uint32_t serial, std::uint16_t status, bool lost = false);
   /// On its way to the client, at the server that has the connection.
   void hand_on(ProcessId node, Packet* packet);
   void add_answer(Packet*& answers, Op* op, Connection* connection, std::uint32_t epoch);
   void client_gone(Connection* connection, std::uint32_t epoch);
-  /// A stream has another leader, or has one again: fetches that wait for it ask anew. (A parked request hears of a
-  /// leadership change, one that found nobody or got lost runs out: either way the library asks again.)
-  /// [nats-server: consumer.go checkPendingRequests]
+  /// A stream has another leader, or has one again: fetches that wait for it ask anew. (A parked request
+  /// hears of a leadership change, one that found nobody or got lost runs out: either way the library asks
+  /// again.) [nats-server: consumer.go checkPendingRequests]
   void ask_again(std::uint32_t stream);
   void life_changed(ProcessId process, LifeChange change);
   void booted(ProcessId node);

@@ -1,7 +1,8 @@
 // A pull consumer: who has been given what, what is to be given again, who waits for messages.
 //
-// One class for durable consumers and for the ephemeral one of an ordered consumer, which has no acknowledgements and
-// lives as long as its server. Behaviour by nats-server: server/consumer.go; functions are named at each rule.
+// One class for durable consumers and for the ephemeral one of an ordered consumer, which has no
+// acknowledgements and lives as long as its server. Behaviour by nats-server: server/consumer.go; functions
+// are named at each rule.
 #pragma once
 #include <cstdint>
 
@@ -18,7 +19,8 @@ class Stream;
 class Consumer {
  public:
   /// `index` names it in operations; `durable` is false for an ordered consumer's.
-  Consumer(NatsCluster& cluster, Stream& stream, const ConsumerValues& values, std::uint32_t index, bool durable);
+  Consumer(NatsCluster& cluster, Stream& stream, const ConsumerValues& values, std::uint32_t index,
+           bool durable);
 
   std::uint32_t index() const { return index_; }
   Stream& stream() { return stream_; }
@@ -34,12 +36,14 @@ class Consumer {
   void timer(std::uint32_t generation);
   void client_gone(const Connection* connection, std::uint32_t epoch);
 
-  void server_died(bool power_lost);   ///< R1: the only server it was on
-  void recovered();                    ///< … which is back, with what had been written of it
-  void led_anew();                     ///< replicated: another server leads now
+  void server_died(bool power_lost);  ///< R1: the only server it was on
+  void recovered();                   ///< … which is back, with what had been written of it
+  void led_anew();                    ///< replicated: another server leads now
   void quorum_back();
   void audit(ProcessId auditor) const;
 
+  /// It is still to be acknowledged here.
+  bool wants(std::int64_t sequence) const;
   /// All messages up to it are acknowledged.
   std::int64_t ack_floor() const { return window_base_ - 1; }
   std::uint32_t pending() const { return pending_; }
@@ -47,10 +51,10 @@ class Consumer {
  private:
   /// A message that was delivered, by sequence within the window.
   struct Pending {
-    Instant since = {};          ///< its time to be acknowledged runs from here
+    Instant since = {};  ///< its time to be acknowledged runs from here
     std::uint32_t attempts = 0;
-    bool open = false;           ///< not acknowledged
-    bool queued = false;         ///< to be delivered again
+    bool open = false;    ///< not acknowledged
+    bool queued = false;  ///< to be delivered again
   };
   struct Request {
     Connection* connection;
@@ -60,11 +64,11 @@ class Consumer {
     std::uint32_t left;
     bool no_wait;
     bool answer_lost;
-    bool served;                 ///< got at least one message
+    bool served;  ///< got at least one message
     Instant received;
     Duration lifetime;
     Instant expires;
-    Delivery* delivery;          ///< being filled
+    Delivery* delivery;  ///< being filled
   };
   /// What a kill of its server leaves of it.
   struct Stored {
@@ -106,6 +110,7 @@ class Consumer {
   void check_pending();
   void apply(const Op& op);
   void ack(std::int64_t sequence);
+  void settle(std::int64_t sequence);
   void nack(std::int64_t sequence, Duration delay);
   void start_over();
   void reconcile();
@@ -122,22 +127,22 @@ class Consumer {
   std::uint32_t index_;
   bool durable_;
   bool exists_;
-  std::uint32_t serial_ = 0;           ///< ordered: of its creation
-  std::int64_t next_ = 1;              ///< stream sequence
-  std::uint32_t sequence_ = 1;         ///< consumer sequence of the next delivery
-  std::int64_t window_base_ = 1;       ///< sequence of the window's first entry
+  std::uint32_t serial_ = 0;      ///< ordered: of its creation
+  std::int64_t next_ = 1;         ///< stream sequence
+  std::uint32_t sequence_ = 1;    ///< consumer sequence of the next delivery
+  std::int64_t window_base_ = 1;  ///< sequence of the window's first entry
   Ring<Pending> window_;
   std::uint32_t pending_ = 0;
   Ring<std::int64_t> again_;
   Ring<Request> requests_;
   Instant timer_at_ = Instant::never();
   std::uint32_t timer_generation_ = 0;
-  Vec<Op*> limbo_;                     ///< replicated, no quorum: not yet agreed on
+  Vec<Op*> limbo_;  ///< replicated, no quorum: not yet agreed on
 
   Stored stored_;
   Instant written_at_ = {-1'000'000'000};  ///< when the state is, or was last, written
-  bool unwritten_ = false;             ///< that write is still to come
-  Ring<Floor> floors_;                 ///< as the disk may have them after a power loss, oldest first
+  bool unwritten_ = false;                 ///< that write is still to come
+  Ring<Floor> floors_;                     ///< as the disk may have them after a power loss, oldest first
 };
 
 }  // namespace mqlab::sim::nats

@@ -1,8 +1,8 @@
 // What of a consumer's state is on disk when its only server dies.
 //
-// A server writes the state of each consumer at most ten times a second: the first change at once, later ones 100 ms
-// after the write before. [nats-server: filestore.go consumerFileStore.flushLoop; measured on 2.15.1: after a kill -9
-// the acks of the last 100 ms are forgotten and their messages come again.]
+// A server writes the state of each consumer at most ten times a second: the first change at once, later ones
+// 100 ms after the write before. [nats-server: filestore.go consumerFileStore.flushLoop; measured on 2.15.1:
+// after a kill -9 the acks of the last 100 ms are forgotten and their messages come again.]
 #include "sim/brokers/nats/cluster.h"
 #include "sim/brokers/nats/consumer.h"
 #include "sim/brokers/nats/stream.h"
@@ -46,8 +46,8 @@ void Consumer::restore_state() {
   for (std::uint32_t i = 0; i < stored_.window.size(); ++i) window_.push_back(stored_.window[i]);
 }
 
-/// Process kill: back to the latest write. Power loss without sync always: back to a state that the kernel had written
-/// back; what was acknowledged since comes again.
+/// Process kill: back to the latest write. Power loss without sync always: back to a state that the kernel
+/// had written back; what was acknowledged since comes again.
 void Consumer::server_died(bool power_lost) {
   requests_.clear();
   timer_at_ = Instant::never();

@@ -24,14 +24,17 @@ class NatsPlan final : public ClusterPlan {
 
  private:
   void read_streams(const Scenario& scenario, const Topology& topology, std::uint32_t broker);
+  void check_work_queue(const Scenario& scenario, const TopicInfo& topic) const;
   void read_client(const Scenario& scenario, const Topology& topology, ProcessId process);
-  void read_input(const Scenario& scenario, const Topology& topology, ProcessId process, TopicId topic, ClientValues& client);
+  void read_input(const Scenario& scenario, const Topology& topology, ProcessId process, TopicId topic,
+                  ClientValues& client);
   std::uint32_t consumer(const ConsumerValues& wanted);
   void settle_beyond(Duration wait) { settle_ = std::max(settle_, wait); }
 
   const BrokerSpec& spec_;
   sim::nats::Values values_;
-  Duration settle_ = Duration::seconds(10);  ///< elections take up to 9 s, a leader without followers 10 s to step down
+  Duration settle_ =
+      Duration::seconds(10);  ///< elections take up to 9 s, a leader without followers 10 s to step down
 };
 
 NatsPlan::NatsPlan(const Scenario& scenario, const Topology& topology, std::uint32_t broker)
@@ -50,6 +53,32 @@ NatsPlan::NatsPlan(const Scenario& scenario, const Topology& topology, std::uint
   for (std::size_t p = 0; p < topology.processes.size(); ++p) {
     read_client(scenario, topology, static_cast<ProcessId>(p));
   }
+  for (const TopicInfo& topic : topology.topics) {
+    if (topic.kind == TopicKind::stream && topic.broker == broker) check_work_queue(scenario, topic);
+  }
+}
+
+/// [nats-server: consumer.go, JSConsumerWQRequiresExplicitAck, JSConsumerWQMultipleUnfiltered]
+void NatsPlan::check_work_queue(const Scenario& scenario, const TopicInfo& topic) const {
+  const std::uint32_t stream = values_.stream_of[topic.first_place];
+  if (values_.streams[stream].retention != Retention::workqueue) return;
+  const auto refuse = [&](const char* problem) {
+    throw ScenarioError(scenario.file, scenario.topics[topic.index].line,
+                        "streams." + topic.name + ".properties.retention", problem);
+  };
+  std::uint32_t consumers = 0;
+  for (const ConsumerValues& c : values_.consumers) {
+    if (c.stream != stream) continue;
+    ++consumers;
+    if (c.ack != AckPolicy::explicit_ack) refuse("a workqueue stream's consumer must acknowledge explicitly");
+  }
+  if (consumers > 1) refuse("a workqueue stream has one consumer; give the stages one durable name");
+  for (const ClientValues& client : values_.clients) {
+    for (const InputValues& input : client.inputs) {
+      if (input.ordered && input.stream == stream)
+        refuse("an ordered consumer (an observer's default) cannot read a workqueue stream");
+    }
+  }
 }
 
 void NatsPlan::read_streams(const Scenario& scenario, const Topology& topology, std::uint32_t broker) {
@@ -59,13 +88,16 @@ void NatsPlan::read_streams(const Scenario& scenario, const Topology& topology, 
     const TopicSpec& stream = scenario.topics[topic.index];
     const NatsStream read = resolve_nats_stream(scenario, stream, spec_);
     const auto refuse = [&](const char* key, const char* problem) {
-      throw ScenarioError(scenario.file, stream.line, "streams." + stream.name + ".properties." + key, problem);
+      throw ScenarioError(scenario.file, stream.line, "streams." + stream.name + ".properties." + key,
+                          problem);
     };
-    if (read.retention != NatsStream::Retention::limits) refuse("retention", "only \"limits\" is modelled");
     if (read.max_msgs_per_subject >= 0) refuse("max_msgs_per_subject", "is not modelled");
     StreamValues values;
     values.place = topic.first_place;
     values.replicas = read.replicas;
+    values.retention = read.retention == NatsStream::Retention::limits     ? Retention::limits
+                       : read.retention == NatsStream::Retention::interest ? Retention::interest
+                                                                           : Retention::workqueue;
     values.in_memory = read.in_memory;
     values.max_msgs = read.max_msgs;
     values.max_bytes = read.max_bytes;
@@ -103,8 +135,8 @@ void NatsPlan::read_client(const Scenario& scenario, const Topology& topology, P
   if (!ports.outputs.empty() && std::ranges::all_of(ports.outputs, here)) {
     const bool workload = info.role == Role::workload;
     const NatsProducer p = resolve_nats_producer(
-        scenario, workload ? scenario.workloads[info.index].producer : scenario.stages[info.index].producer, spec_,
-        (workload ? "workloads." : "stages.") + info.group + ".producer");
+        scenario, workload ? scenario.workloads[info.index].producer : scenario.stages[info.index].producer,
+        spec_, (workload ? "workloads." : "stages.") + info.group + ".producer");
     client.message_id = p.msg_id;
     client.max_pending = p.max_pending;
     client.ack_timeout = p.ack_timeout;
@@ -112,7 +144,8 @@ void NatsPlan::read_client(const Scenario& scenario, const Topology& topology, P
     client.retry_attempts = p.retry_attempts;
     client.retry_wait = p.retry_wait;
     take(p.connection, client);
-    for (const TopicId topic : ports.outputs) client.outputs.push_back({values_.stream_of[topology.topics[topic].first_place]});
+    for (const TopicId topic : ports.outputs)
+      client.outputs.push_back({values_.stream_of[topology.topics[topic].first_place]});
     settle_beyond(p.ack_timeout + p.retry_wait * p.retry_attempts);
     settle_beyond(p.stall_wait);
   }
@@ -122,15 +155,16 @@ void NatsPlan::read_client(const Scenario& scenario, const Topology& topology, P
   settle_beyond(client.reconnect_wait + client.reconnect_jitter + client.connect_timeout);
 }
 
-void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, ProcessId process, TopicId topic,
-                          ClientValues& client) {
+void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, ProcessId process,
+                          TopicId topic, ClientValues& client) {
   const ProcessInfo& info = topology.processes[process];
   const bool observer = info.role == Role::observer;
-  Properties properties = observer ? scenario.observers[info.index].consumer : scenario.stages[info.index].consumer;
+  Properties properties =
+      observer ? scenario.observers[info.index].consumer : scenario.stages[info.index].consumer;
   // An observer disturbs nobody: it reads by an ordered consumer unless it says otherwise.
   if (observer && find(properties, "ordered") == nullptr) properties.push_back({"ordered", "true", 0});
-  const NatsConsumer c = resolve_nats_consumer(scenario, properties, spec_,
-                                               (observer ? "observers." : "stages.") + info.group + ".consumer");
+  const NatsConsumer c = resolve_nats_consumer(
+      scenario, properties, spec_, (observer ? "observers." : "stages.") + info.group + ".consumer");
   InputValues input;
   input.stream = values_.stream_of[topology.topics[topic].first_place];
   input.ordered = c.ordered;
@@ -161,8 +195,8 @@ void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, Pr
   client.inputs.push_back(input);
 }
 
-/// Processes that name the same durable share it; the first one's settings made it. [nats.java#545: a later one's are
-/// ignored by the server]
+/// Processes that name the same durable share it; the first one's settings made it. [nats.java#545: a later
+/// one's are ignored by the server]
 std::uint32_t NatsPlan::consumer(const ConsumerValues& wanted) {
   const auto at = std::ranges::find_if(values_.consumers, [&](const ConsumerValues& c) {
     return c.stream == wanted.stream && c.name == wanted.name;
@@ -191,7 +225,8 @@ Capabilities NatsPlan::capabilities(ProcessId process) const {
 
 }  // namespace
 
-std::unique_ptr<ClusterPlan> plan_nats(const Scenario& scenario, const Topology& topology, std::uint32_t broker) {
+std::unique_ptr<ClusterPlan> plan_nats(const Scenario& scenario, const Topology& topology,
+                                       std::uint32_t broker) {
   return std::make_unique<NatsPlan>(scenario, topology, broker);
 }
 

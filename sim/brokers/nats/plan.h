@@ -9,6 +9,7 @@
 namespace mqlab::sim::nats {
 
 /// Throws ScenarioError for settings that are unknown or contradict each other.
-std::unique_ptr<ClusterPlan> plan_nats(const Scenario& scenario, const Topology& topology, std::uint32_t broker);
+std::unique_ptr<ClusterPlan> plan_nats(const Scenario& scenario, const Topology& topology,
+                                       std::uint32_t broker);
 
 }  // namespace mqlab::sim::nats

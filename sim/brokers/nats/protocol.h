@@ -1,8 +1,8 @@
 // What simulated NATS clients and servers say to each other.
 //
-// A client writes a packet: a chain of operations in the order they were written, one event on the wire. Operations
-// that have an answer come back as the same objects with their answer filled in. Who takes an operation off a chain
-// gives it back with Arena::recycle.
+// A client writes a packet: a chain of operations in the order they were written, one event on the wire.
+// Operations that have an answer come back as the same objects with their answer filled in. Who takes an
+// operation off a chain gives it back with Arena::recycle.
 #pragma once
 #include <cstdint>
 
@@ -21,9 +21,9 @@ struct Record {
   MessageId id = 0;
   MessageId cause = 0;
   std::uint32_t key = 0;
-  std::uint32_t size = 0;    ///< declared bytes of the value
+  std::uint32_t size = 0;  ///< declared bytes of the value
   std::uint64_t digest = 0;
-  Instant stored = {};       ///< the server's wall clock when it took the message
+  Instant stored = {};  ///< the server's wall clock when it took the message
 };
 static_assert(sizeof(Record) == 32);
 
@@ -39,14 +39,14 @@ inline constexpr std::uint16_t in_process = 10158;       ///< duplicate message 
 
 enum class OpKind : std::uint8_t { publish, pull, create, ack, nack, progress, terminate };
 
-/// A client's connection to a server, one object for each incarnation of a process. `epoch` rises with each new
-/// connection; what belongs to an earlier one is void.
+/// A client's connection to a server, one object for each incarnation of a process. `epoch` rises with each
+/// new connection; what belongs to an earlier one is void.
 struct Connection {
   NatsClient* client = nullptr;
   ProcessId process = no_process;
-  ProcessId node = no_process;      ///< the server it is, or was last, connected to
+  ProcessId node = no_process;  ///< the server it is, or was last, connected to
   std::uint32_t epoch = 0;
-  std::uint32_t served = 0;         ///< the epoch the server side holds open; 0 = none
+  std::uint32_t served = 0;  ///< the epoch the server side holds open; 0 = none
 };
 
 struct Op {
@@ -64,13 +64,13 @@ struct Op {
   std::uint32_t generation = 0;     ///< the client's: which use of the slot
   std::uint32_t batch = 0;          ///< pull
   OpId op = 0;                      ///< the client's: ack with confirm
-  std::int64_t sequence = -1;       ///< ack …: of the message; create: start, −1 = by policy; publish's answer
-  Duration delay = {};              ///< nack: before redelivery; pull: how long to wait
-  Duration lifetime = {};           ///< pull: of one request; a longer wait is made of several
-  std::uint32_t serial = 0;         ///< ordered: which creation of the consumer
+  std::int64_t sequence = -1;  ///< ack …: of the message; create: start, −1 = by policy; publish's answer
+  Duration delay = {};         ///< nack: before redelivery; pull: how long to wait
+  Duration lifetime = {};      ///< pull: of one request; a longer wait is made of several
+  std::uint32_t serial = 0;    ///< ordered: which creation of the consumer
   DeliverPolicy deliver = DeliverPolicy::all;  ///< create
-  Record record;                    ///< publish
-  Bytes payload = {};               ///< publish; in the arena for good
+  Record record;                               ///< publish
+  Bytes payload = {};                          ///< publish; in the arena for good
 };
 
 enum class PacketKind : std::uint8_t { write, answers, delivery };
@@ -90,46 +90,47 @@ struct Packet {
   }
 };
 
-/// Messages for a pull request, or a word about it. Messages are in consumer sequence from `first_sequence` on.
+/// Messages for a pull request, or a word about it. Messages are in consumer sequence from `first_sequence`
+/// on.
 struct Delivery : Packet {
   explicit Delivery(Arena& arena) : messages(arena) { kind = PacketKind::delivery; }
   std::uint32_t port = 0;
-  std::uint32_t generation = 0;      ///< of the fetch it answers
-  std::uint32_t serial = 0;          ///< ordered: which creation of the consumer
+  std::uint32_t generation = 0;  ///< of the fetch it answers
+  std::uint32_t serial = 0;      ///< ordered: which creation of the consumer
   std::uint32_t first_sequence = 0;
   std::uint16_t status = code::none;
-  bool complete = false;             ///< the request is done with
-  bool lost = false;                 ///< a fault took the messages: all the client has is silence
+  bool complete = false;  ///< the request is done with
+  bool lost = false;      ///< a fault took the messages: all the client has is silence
   Vec<Message> messages;
 };
 
 /// Events at a server.
 enum NodeEvent : std::uint16_t {
-  inbound,     ///< a = Packet* from a client
-  routed,      ///< a = Packet* from another server, for streams led here
-  relay,       ///< a = Packet* to be handed on to the client
-  commit,      ///< a = length, x = stream, y = term: may count as stored now
-  ack_timer,   ///< x = consumer, y = generation
-  closed,      ///< a = Connection*, x = epoch: the client is gone
+  inbound,    ///< a = Packet* from a client
+  routed,     ///< a = Packet* from another server, for streams led here
+  relay,      ///< a = Packet* to be handed on to the client
+  commit,     ///< a = length, x = stream, y = term: may count as stored now
+  ack_timer,  ///< x = consumer, y = generation
+  closed,     ///< a = Connection*, x = epoch: the client is gone
   booted,
-  elect,       ///< x = stream, y = generation
-  step_down,   ///< x = stream, y = generation
-  caught_up,   ///< a = process, x = stream, y = generation
+  elect,      ///< x = stream, y = generation
+  step_down,  ///< x = stream, y = generation
+  caught_up,  ///< a = process, x = stream, y = generation
 };
 
 /// Events at a client.
 enum ClientEvent : std::uint16_t {
-  packet,          ///< a = Packet*
-  flush,           ///< x = generation
-  answer_deadline, ///< the oldest publish without an answer
-  stall_deadline,  ///< the oldest publish without room
-  retry,           ///< a = Op*
-  disconnected,    ///< x = epoch
-  attempt,         ///< connect to the next server; y = generation
-  connected,       ///< x = node, y = generation
-  fetch_deadline,  ///< x = port, y = generation
-  pull_again,      ///< x = port, y = generation
-  create_again,    ///< x = port, y = serial
+  packet,           ///< a = Packet*
+  flush,            ///< x = generation
+  answer_deadline,  ///< the oldest publish without an answer
+  stall_deadline,   ///< the oldest publish without room
+  retry,            ///< a = Op*
+  disconnected,     ///< x = epoch
+  attempt,          ///< connect to the next server; y = generation
+  connected,        ///< x = node, y = generation
+  fetch_deadline,   ///< x = port, y = generation
+  pull_again,       ///< x = port, y = generation
+  create_again,     ///< x = port, y = serial
 };
 
 /// Bytes of protocol around a value: verbs, subject, reply subject, headers. About as seen on a wire.
@@ -142,10 +143,11 @@ constexpr Instant end_of_request(Instant first, Duration lifetime, Instant now) 
   return first + lifetime * ((now - first).ns / lifetime.ns + 1);
 }
 
-/// A receipt names the message, the delivery and the input it came by: sequence in the low 40 bits, delivery − 1 in
-/// the next 16, port in the top 8.
+/// A receipt names the message, the delivery and the input it came by: sequence in the low 40 bits, delivery
+/// − 1 in the next 16, port in the top 8.
 constexpr std::uint64_t receipt_of(std::int64_t sequence, std::uint32_t attempt, std::uint32_t port) {
-  return static_cast<std::uint64_t>(sequence) | (std::uint64_t{(attempt - 1) & 0xffff} << 40) | (std::uint64_t{port} << 56);
+  return static_cast<std::uint64_t>(sequence) | (std::uint64_t{(attempt - 1) & 0xffff} << 40) |
+         (std::uint64_t{port} << 56);
 }
 constexpr std::int64_t sequence_of(std::uint64_t receipt) {
   return static_cast<std::int64_t>(receipt & ((std::uint64_t{1} << 40) - 1));

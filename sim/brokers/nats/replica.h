@@ -20,23 +20,23 @@ struct Replica {
     std::int64_t length;
   };
   ProcessId node = no_process;
-  std::int64_t length = 0;           ///< messages it holds: a process kill keeps them
+  std::int64_t length = 0;  ///< messages it holds: a process kill keeps them
   File file;
-  Ring<Step> incoming;               ///< appends on the wire, by arrival
-  bool following = true;             ///< gets every append as it comes; else it has to catch up first
+  Ring<Step> incoming;    ///< appends on the wire, by arrival
+  bool following = true;  ///< gets every append as it comes; else it has to catch up first
   bool catching_up = false;
-  std::uint32_t generation = 0;      ///< of the catch-up under way
-  Instant last_arrival = {};         ///< appends arrive in order
+  std::uint32_t generation = 0;             ///< of the catch-up under way
+  Instant last_arrival = {};                ///< appends arrive in order
   Instant election_due = Instant::never();  ///< it stands for leader then
-  std::int64_t forgotten = 0;        ///< message ids below this sequence are not known since its restart
+  std::int64_t forgotten = 0;  ///< message ids below this sequence are not known since its restart
 
   // Disk. sync_interval: times of the periodic fsync; always: an fsync for what was written.
   Instant next_sync = Instant::never();
   Instant disk_free = {};
   Instant planned_start = {}, planned_end = {};
-  Ring<Step> syncing;                ///< always: fsyncs under way, by end
-  bool configured = true;            ///< it knows of the stream at all
-  bool configured_on_disk = false;   ///< and would after a power loss
+  Ring<Step> syncing;               ///< always: fsyncs under way, by end
+  bool configured = true;           ///< it knows of the stream at all
+  bool configured_on_disk = false;  ///< and would after a power loss
 
   /// Appends that have arrived by now.
   void settle(Instant now) {
@@ -59,8 +59,8 @@ struct Replica {
   }
   Duration interval = Duration::forever();
 
-  /// sync always: when the `written` messages it holds at `at` will be on disk. One server syncs each write by itself;
-  /// a replicated stream syncs its write-ahead log for all that came meanwhile.
+  /// sync always: when the `written` messages it holds at `at` will be on disk. One server syncs each write
+  /// by itself; a replicated stream syncs its write-ahead log for all that came meanwhile.
   Instant sync(Instant at, std::int64_t written, Duration cost, bool grouped) {
     Instant done;
     if (grouped && at <= planned_start) {

@@ -8,17 +8,9 @@
 #include "sim/world.h"
 
 namespace mqlab::sim::nats {
-namespace {
 
-// [nats-server: server/raft.go] minElectionTimeout, maxElectionTimeout, hbInterval, lostQuorumInterval
-constexpr Duration election_least = Duration::seconds(4);
-constexpr Duration election_span = Duration::seconds(5);
-constexpr Duration heartbeat = Duration::seconds(1);
-constexpr Duration lost_quorum = Duration::seconds(10);
-
-}  // namespace
-
-Replicas::Replicas(NatsCluster& cluster, Stream& stream) : cluster_(cluster), stream_(stream), copies_(cluster.arena()) {
+Replicas::Replicas(NatsCluster& cluster, Stream& stream)
+    : cluster_(cluster), stream_(stream), copies_(cluster.arena()) {
   const Values& values = cluster.values();
   const std::uint32_t count = stream.values().replicas;
   copies_.reserve(count);
@@ -34,7 +26,8 @@ Replicas::Replicas(NatsCluster& cluster, Stream& stream) : cluster_(cluster), st
       const Duration half = values.server.sync_interval / 2;
       const auto bits = cluster.world().draw(Purpose::fsync, stream.index(), copy.node);
       copy.interval = values.server.sync_interval;
-      copy.next_sync = Instant{half.ns + static_cast<std::int64_t>(below(bits, static_cast<std::uint64_t>(half.ns) + 1))};
+      copy.next_sync =
+          Instant{half.ns + static_cast<std::int64_t>(below(bits, static_cast<std::uint64_t>(half.ns) + 1))};
     }
   }
   leader_ = copies_.front().node;
@@ -51,10 +44,6 @@ bool Replicas::linked(ProcessId a, ProcessId b) const {
   return a == b || (network.reachable(a, b) && network.reachable(b, a));
 }
 
-bool Replicas::whole() const {
-  return up(leader_) && std::ranges::all_of(copies_, [&](const Replica& c) { return c.node == leader_ || c.following; });
-}
-
 bool Replicas::quorum() const {
   if (leader_ == no_process) return false;
   std::uint32_t with = 1;
@@ -66,7 +55,8 @@ bool Replicas::quorum() const {
 ProcessId Replicas::route_from(ProcessId node) const {
   if (deposed_ != no_process) {
     const Network& network = cluster_.world().network();
-    if (node == deposed_ || (leader_ != no_process && !network.reachable(node, leader_) && network.reachable(node, deposed_))) {
+    if (node == deposed_ ||
+        (leader_ != no_process && !network.reachable(node, leader_) && network.reachable(node, deposed_))) {
       return deposed_;
     }
   }
@@ -78,7 +68,8 @@ std::int64_t Replicas::forgotten() const {
   return copy == nullptr ? 0 : copy->forgotten;
 }
 
-// ---- appends ---------------------------------------------------------------------------------------------------
+// ---- appends
+// ---------------------------------------------------------------------------------------------------
 
 Duration Replicas::fsync(const Replica& copy) {
   return cluster_.values().server.fsync.sample(
@@ -95,10 +86,11 @@ Duration Replicas::round_trip() {
   return least;
 }
 
-/// R1: stored once it is in the page cache, or synced under `always`. Replicated: once a majority's write-ahead logs
-/// hold it, which under `always` are synced too. [nats-server: stream.go processJetStreamMsg, raft.go]
+/// R1: stored once it is in the page cache, or synced under `always`. Replicated: once a majority's
+/// write-ahead logs hold it, which under `always` are synced too. [nats-server: stream.go
+/// processJetStreamMsg, raft.go]
 Instant Replicas::appended(std::int64_t length) {
-  const Instant now = cluster_.world().now();
+  const Instant now = cluster_.world().now() + cluster_.node(leader_).behind();
   const bool always = cluster_.values().server.sync_always;
   Replica& own = *copy_of(leader_);
   own.write(now, length);
@@ -141,241 +133,6 @@ void Replicas::commit_what_is_held() {
   }
   std::sort(lengths.begin(), lengths.begin() + n, std::greater<>());
   stream_.commit_to(std::min(lengths[majority() - 1], copy_of(leader_)->length));
-}
-
-// ---- what happens to servers -----------------------------------------------------------------------------------
-
-void Replicas::life_changed(ProcessId process, LifeChange change) {
-  Replica* copy = copy_of(process);
-  const bool network = change == LifeChange::cut || change == LifeChange::joined;
-  if (copy == nullptr && !network) return;
-  switch (change) {
-    case LifeChange::killed:
-    case LifeChange::power_lost:
-      stop_following(*copy);
-      copy->election_due = Instant::never();
-      if (change == LifeChange::power_lost) lose_power(*copy);
-      if (stream_.values().in_memory) copy->cut_to(0);
-      if (process == deposed_) deposed_ = no_process;
-      if (process == leader_) {
-        stream_.leader_died(change == LifeChange::power_lost);
-        // The kernel of a killed server closes its routes, so the others know at once that nobody listens.
-        if (change == LifeChange::killed) leader_ = no_process;
-      }
-      break;
-    case LifeChange::paused:
-      if (process != leader_) stop_following(*copy);
-      break;
-    default: break;
-  }
-  look_around();
-}
-
-/// What had not arrived is lost with the connection; catching up brings it again.
-void Replicas::stop_following(Replica& copy) {
-  copy.settle(cluster_.world().now());
-  copy.incoming.clear();
-  copy.following = false;
-  copy.catching_up = false;
-  ++copy.generation;
-}
-
-/// Anything between what was synced and what was written survives. When nothing was synced the stream's own files
-/// are gone as well. [measured on real servers: R1 and R3, default sync: all gone at once, all there 45 s later]
-void Replicas::lose_power(Replica& copy) {
-  const World& world = cluster_.world();
-  const std::int64_t least = copy.durable(world.now());
-  if (world.now() - Instant{} >= File::write_back_after) copy.configured_on_disk = true;
-  copy.configured = copy.configured && copy.configured_on_disk;
-  std::int64_t kept = 0;
-  if (copy.configured) {
-    const auto unsure = static_cast<std::uint64_t>(copy.length - least) + 1;
-    kept = least + static_cast<std::int64_t>(
-                       below(world.draw(Purpose::write_back, stream_.index(), copy.node, static_cast<std::uint64_t>(world.now().ns)), unsure));
-  }
-  copy.cut_to(kept);
-  copy.file.synced();
-  copy.syncing.clear();
-  copy.synced_length = kept;
-}
-
-void Replicas::booted(ProcessId node) {
-  Replica* copy = copy_of(node);
-  if (copy == nullptr) return;
-  copy->disk_free = copy->planned_start = copy->planned_end = cluster_.world().now();
-  copy->forgotten = stream_.first();
-  if (alone()) {
-    gone_ = !copy->configured;
-    leader_ = gone_ ? no_process : node;
-    ++term_;
-    led_since_ = cluster_.world().now();
-    stream_.recovered(copy->length);
-    return;
-  }
-  if (leader_ == node) leader_ = no_process;  // back before anybody else was elected
-  look_around();
-}
-
-void Replicas::look_around() {
-  if (alone()) return;
-  watch_followers();
-  watch_quorum();
-  watch_elections();
-}
-
-void Replicas::watch_followers() {
-  for (Replica& copy : copies_) {
-    if (copy.node == leader_) continue;
-    const bool fine = up(leader_) && up(copy.node) && linked(leader_, copy.node);
-    if (!fine && (copy.following || copy.catching_up)) {
-      if (up(copy.node) && linked(leader_, copy.node)) {  // the leader's end: what it sent still arrives
-        copy.following = copy.catching_up = false;
-        ++copy.generation;
-      } else {
-        stop_following(copy);
-      }
-    }
-    if (!fine || copy.following || copy.catching_up) continue;
-    copy.catching_up = true;
-    Network& network = cluster_.world().network();
-    const Duration trip = network.delay(leader_, copy.node) + network.delay(copy.node, leader_);
-    cluster_.world().after(trip, cluster_.node(leader_), NodeEvent::caught_up, copy.node, stream_.index(), ++copy.generation);
-  }
-}
-
-/// The leader holds what the follower lacked, and sends it what comes from now on.
-void Replicas::caught_up(ProcessId node, std::uint32_t generation) {
-  Replica& copy = *copy_of(node);
-  if (generation != copy.generation || !copy.catching_up) return;
-  copy.catching_up = false;
-  copy.following = true;
-  if (!copy.configured) copy.configured_on_disk = cluster_.values().server.sync_always;
-  copy.configured = true;
-  copy.cut_to(copy_of(leader_)->length);
-  copy.write(cluster_.world().now(), copy_of(leader_)->length);
-  if (cluster_.values().server.sync_always) copy.sync(cluster_.world().now(), copy.length, fsync(copy), true);
-  if (node == deposed_) {
-    deposed_ = no_process;
-    cluster_.ask_again(stream_.index());
-  }
-  watch_quorum();
-  commit_what_is_held();
-  if (quorum()) stream_.quorum_back();
-}
-
-/// A leader alone with its followers out of reach steps down after a while; until then it takes publishes that it
-/// cannot commit.
-void Replicas::watch_quorum() {
-  if (!up(leader_)) {
-    quorum_lost_ = false;
-    ++quorum_generation_;
-    return;
-  }
-  std::uint32_t with = 1;
-  for (const Replica& copy : copies_) with += copy.node != leader_ && up(copy.node) && linked(leader_, copy.node) ? 1 : 0;
-  const bool lost = with < majority();
-  if (lost == quorum_lost_) return;
-  quorum_lost_ = lost;
-  ++quorum_generation_;
-  if (lost) {
-    cluster_.world().after(lost_quorum, cluster_.node(leader_), NodeEvent::step_down, 0, stream_.index(), quorum_generation_);
-  }
-}
-
-void Replicas::step_down(std::uint32_t generation) {
-  if (generation != quorum_generation_ || !quorum_lost_) return;
-  quorum_lost_ = false;
-  ++quorum_generation_;
-  leader_ = no_process;
-  stream_.leader_died(false);
-  look_around();
-}
-
-// ---- elections -------------------------------------------------------------------------------------------------
-
-void Replicas::watch_elections() {
-  World& world = cluster_.world();
-  bool any = false;
-  for (Replica& copy : copies_) {
-    const bool hears = up(leader_) && linked(leader_, copy.node);
-    if (!up(copy.node) || hears) {
-      copy.election_due = Instant::never();
-      continue;
-    }
-    any = true;
-    if (copy.election_due != Instant::never()) continue;
-    const Duration since_heartbeat = {(world.now() - led_since_).ns % heartbeat.ns};
-    const auto bits = world.draw(Purpose::election, stream_.index(), copy.node, ++draws_);
-    const auto wait = static_cast<std::int64_t>(below(bits, static_cast<std::uint64_t>(election_span.ns)));
-    copy.election_due = world.now() - since_heartbeat + election_least + Duration{wait};
-  }
-  Replica* winner = any ? likely_winner() : nullptr;
-  const ProcessId node = winner == nullptr ? no_process : winner->node;
-  const Instant at = winner == nullptr ? Instant::never() : winner->election_due;
-  if (node == candidate_ && at == candidate_at_) return;
-  candidate_ = node;
-  candidate_at_ = at;
-  ++election_generation_;
-  if (winner == nullptr) return;
-  world.schedule(std::max(at, world.now()) + world.setup().latency.median() * 2, cluster_.node(node), NodeEvent::elect, 0,
-                 stream_.index(), election_generation_);
-}
-
-/// The first to stand that gets a majority; one that does not stands again later and is passed over.
-Replica* Replicas::likely_winner() {
-  Replica* first = nullptr;
-  for (Replica& copy : copies_) {
-    if (copy.election_due == Instant::never() || !would_win(copy)) continue;
-    if (first == nullptr || copy.election_due < first->election_due) first = &copy;
-  }
-  return first;
-}
-
-/// Votes go to whose log is at least as long as the voter's.
-bool Replicas::would_win(Replica& candidate) {
-  std::uint32_t votes = 0;
-  candidate.settle(cluster_.world().now());
-  for (Replica& voter : copies_) {
-    voter.settle(cluster_.world().now());
-    const bool asked = up(voter.node) && linked(candidate.node, voter.node);
-    votes += asked && voter.length <= candidate.length ? 1 : 0;
-  }
-  return votes >= majority();
-}
-
-void Replicas::elect(std::uint32_t generation) {
-  if (generation != election_generation_) return;
-  Replica& winner = *copy_of(candidate_);
-  candidate_ = no_process;
-  candidate_at_ = Instant::never();
-  if (!would_win(winner)) {
-    winner.election_due = Instant::never();
-    look_around();
-    return;
-  }
-  lead(winner);
-}
-
-/// What the new leader's log lacks was never acknowledged, or has been lost by a majority.
-void Replicas::lead(Replica& winner) {
-  World& world = cluster_.world();
-  deposed_ = leader_ != no_process && world.alive(leader_) ? leader_ : no_process;
-  leader_ = winner.node;
-  ++term_;
-  led_since_ = world.now();
-  winner.following = true;
-  winner.catching_up = false;
-  for (Replica& copy : copies_) {
-    copy.election_due = Instant::never();
-    if (&copy == &winner) continue;
-    stop_following(copy);
-    copy.cut_to(winner.length);
-  }
-  gone_ = std::ranges::none_of(copies_, &Replica::configured);
-  quorum_lost_ = false;
-  ++quorum_generation_;
-  stream_.led_anew(winner.length);
-  look_around();
 }
 
 }  // namespace mqlab::sim::nats

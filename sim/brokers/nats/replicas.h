@@ -1,12 +1,13 @@
 // The Raft group of a stream: who leads it, when an append is committed, what follows from a server's death.
 //
-// While nothing is wrong the only event is the commit of what was appended: followers' copies, heartbeats and election
-// timers are times that are looked at when something happens to a server or to the network.
+// While nothing is wrong the only event is the commit of what was appended: followers' copies, heartbeats and
+// election timers are times that are looked at when something happens to a server or to the network.
 #pragma once
 #include <cstdint>
 
 #include "core/base/arena.h"
 #include "sim/brokers/nats/replica.h"
+#include "sim/brokers/nats/settings.h"
 #include "sim/component.h"
 
 namespace mqlab::sim::nats {
@@ -18,14 +19,14 @@ class Replicas {
  public:
   Replicas(NatsCluster& cluster, Stream& stream);
 
-  /// As the rest of the cluster sees it; no_process when nobody answers for the stream. It may be dead in silence
-  /// (power loss) or paused.
+  /// As the rest of the cluster sees it; no_process when nobody answers for the stream. It may be dead in
+  /// silence (power loss) or paused.
   ProcessId leader() const { return leader_; }
   /// The server that a client connected to `node` ends up at, no_process: "no responders".
   ProcessId route_from(ProcessId node) const;
   bool leads(ProcessId node) const { return node == leader_; }
   bool alone() const { return copies_.size() == 1; }
-  bool whole() const;                ///< every copy follows
+  const ServiceTimes& service_times() const { return alone() ? alone_times : replicated_times; }
   std::uint32_t term() const { return term_; }
   /// The leader has a majority with it.
   bool quorum() const;
@@ -67,10 +68,10 @@ class Replicas {
   Stream& stream_;
   Vec<Replica> copies_;
   ProcessId leader_ = no_process;
-  ProcessId deposed_ = no_process;   ///< believes still to lead
+  ProcessId deposed_ = no_process;  ///< believes still to lead
   std::uint32_t term_ = 1;
   Instant led_since_ = {};
-  bool gone_ = false;                ///< no server knows the stream any more
+  bool gone_ = false;  ///< no server knows the stream any more
   bool quorum_lost_ = false;
   std::uint32_t quorum_generation_ = 0;
   std::uint32_t election_generation_ = 0;

@@ -11,12 +11,26 @@
 
 namespace mqlab::sim::nats {
 
+/// What one operation keeps a server busy for. Measured with nats.c 3.4.1 and nats-server 2.15.1 on a machine
+/// of two cores, as the inverse of the highest rate: publishes of 100 B and 1 KB one copy 93 k/s and 57 k/s,
+/// three copies 34 k/s and 24 k/s; fetch and ack 75 k/s and 35 k/s; an ordered consumer 169 k/s and 140 k/s.
+struct ServiceTimes {
+  Duration publish;
+  Duration publish_kib;  ///< for each 1024 bytes of the message
+  Duration deliver;
+  Duration ack;
+};
+inline constexpr ServiceTimes alone_times = {Duration::micros(10), Duration::nanos(7'500),
+                                             Duration::micros(6), Duration::micros(7)};
+inline constexpr ServiceTimes replicated_times = {Duration::micros(28), Duration::micros(14),
+                                                  Duration::micros(7), Duration::micros(21)};
+
 /// One server. [nats-server: server/const.go, server/filestore.go]
 struct ServerValues {
   std::uint32_t nodes = 1;
-  bool sync_always = false;                            ///< sync_interval: always
-  Duration sync_interval = Duration::seconds(120);     ///< the first sync comes 1 to 2 minutes after the start
-  std::uint32_t max_payload = 1u << 20;                ///< bytes
+  bool sync_always = false;                         ///< sync_interval: always
+  Duration sync_interval = Duration::seconds(120);  ///< the first sync comes 1 to 2 minutes after the start
+  std::uint32_t max_payload = 1u << 20;             ///< bytes
   /// One fsync. Measured on a disk of this kind: p50 0.2 ms, p99 7 ms.
   Sampler fsync{DurationSpec{DurationSpec::Shape::lognormal, Duration::micros(200), Duration::millis(7)}};
   /// From the start of a process until it serves. Measured: 0.03 s alone, 0.63 s back in a cluster.
@@ -26,15 +40,20 @@ struct ServerValues {
 enum class AckPolicy : std::uint8_t { none, all, explicit_ack };
 enum class DeliverPolicy : std::uint8_t { all, last, new_only };
 
+/// What makes a message go, beside the limits: every consumer has acknowledged it (interest), one has
+/// (workqueue).
+enum class Retention : std::uint8_t { limits, interest, workqueue };
+
 /// [nats-server: server/stream.go]
 struct StreamValues {
   PlaceId place = no_place;
   std::uint32_t replicas = 1;
-  bool in_memory = false;                              ///< a server's copy ends with it
-  std::int64_t max_msgs = -1;                          ///< −1 = no limit, here and below
+  Retention retention = Retention::limits;
+  bool in_memory = false;      ///< a server's copy ends with it
+  std::int64_t max_msgs = -1;  ///< −1 = no limit, here and below
   std::int64_t max_bytes = -1;
   std::int64_t max_msg_size = -1;
-  Duration max_age = {};                               ///< 0 = no limit
+  Duration max_age = {};  ///< 0 = no limit
   bool discard_new = false;
   Duration duplicate_window = Duration::seconds(120);  ///< 0 = no deduplication
   std::uint32_t overhead = 0;                          ///< bytes a stored message takes beside its value
@@ -43,15 +62,15 @@ struct StreamValues {
 /// A durable consumer. [nats-server: server/consumer.go]
 struct ConsumerValues {
   std::string name;
-  std::uint32_t stream = 0;                            ///< into the plan's streams
-  std::uint32_t stage = 0;                             ///< whose it is, for the audit: docs/history.md
+  std::uint32_t stream = 0;  ///< into the plan's streams
+  std::uint32_t stage = 0;   ///< whose it is, for the audit: docs/history.md
   AckPolicy ack = AckPolicy::explicit_ack;
   DeliverPolicy deliver = DeliverPolicy::all;
   Duration ack_wait = Duration::seconds(30);
-  std::vector<Duration> backoff;                       ///< replaces ack_wait, by delivery; the last one repeats
+  std::vector<Duration> backoff;  ///< replaces ack_wait, by delivery; the last one repeats
   std::int64_t max_deliver = -1;
-  std::uint32_t max_ack_pending = 1000;                ///< 0 = no limit
-  std::uint32_t max_waiting = 512;                     ///< pull requests parked at a time
+  std::uint32_t max_ack_pending = 1000;  ///< 0 = no limit
+  std::uint32_t max_waiting = 512;       ///< pull requests parked at a time
 
   /// How long delivery `attempt` (from 1) may stay unacknowledged.
   Duration wait(std::uint32_t attempt) const {
@@ -64,39 +83,39 @@ struct ConsumerValues {
 /// One input of a process.
 struct InputValues {
   std::uint32_t stream = 0;
-  std::uint32_t consumer = 0;    ///< into the plan's consumers; of no meaning when ordered
-  bool ordered = false;          ///< an ordered consumer of its own: client-side, no acknowledgements
+  std::uint32_t consumer = 0;  ///< into the plan's consumers; of no meaning when ordered
+  bool ordered = false;        ///< an ordered consumer of its own: client-side, no acknowledgements
   DeliverPolicy deliver = DeliverPolicy::all;
-  bool double_ack = false;       ///< an ack settles when the server has confirmed it (AckSync)
+  bool double_ack = false;  ///< an ack settles when the server has confirmed it (AckSync)
 };
 
 struct OutputValues {
   std::uint32_t stream = 0;
 };
 
-/// The client library in one process. [nats.c: src/opts.h, src/js.c; nats.go for the retries, which nats.c leaves
-/// to its user]
+/// The client library in one process. [nats.c: src/opts.h, src/js.c; nats.go for the retries, which nats.c
+/// leaves to its user]
 struct ClientValues {
-  std::vector<InputValues> inputs;    ///< by the module's port number
+  std::vector<InputValues> inputs;  ///< by the module's port number
   std::vector<OutputValues> outputs;
-  bool message_id = true;                              ///< send Nats-Msg-Id
-  std::uint32_t max_pending = 4000;                    ///< publishes without an answer
-  Duration ack_timeout = Duration::seconds(5);         ///< for a publish's answer
-  Duration stall_wait = Duration::seconds(5);          ///< for room among them
-  std::uint32_t retry_attempts = 2;                    ///< after "no responders"
+  bool message_id = true;                       ///< send Nats-Msg-Id
+  std::uint32_t max_pending = 4000;             ///< publishes without an answer
+  Duration ack_timeout = Duration::seconds(5);  ///< for a publish's answer
+  Duration stall_wait = Duration::seconds(5);   ///< for room among them
+  std::uint32_t retry_attempts = 2;             ///< after "no responders"
   Duration retry_wait = Duration::millis(250);
   Duration reconnect_wait = Duration::seconds(2);
   Duration reconnect_jitter = Duration::millis(100);
   Duration connect_timeout = Duration::seconds(2);
   Duration ping_interval = Duration::seconds(120);
   std::uint32_t max_pings_out = 2;
-  /// nats.c's flusher waits so long for more to write after an asynchronous publish, an ack or a pull request;
-  /// 0 with SendAsap. [nats.c: src/conn.c _flusher; measured: an asynchronous publish is answered after 0.85 ms, with
-  /// SendAsap after 0.13 ms]
+  /// nats.c's flusher waits so long for more to write after an asynchronous publish, an ack or a pull
+  /// request; 0 with SendAsap. [nats.c: src/conn.c _flusher; measured: an asynchronous publish is answered
+  /// after 0.85 ms, with SendAsap after 0.13 ms]
   Duration flush_delay = Duration::millis(1);
   /// A pull request lives so long; a waiting fetch sends them one after the other.
   Duration pull_expires = Duration::millis(250);
-  Duration pull_retry = Duration::millis(20);          ///< after a pull was refused
+  Duration pull_retry = Duration::millis(20);  ///< after a pull was refused
 };
 
 /// All of one cluster; what a run is made from.
@@ -104,9 +123,9 @@ struct Values {
   ServerValues server;
   std::vector<StreamValues> streams;
   std::vector<ConsumerValues> consumers;
-  ConsumerValues ordered;              ///< what an ordered consumer has on the server: no acks, in memory
-  std::vector<ClientValues> clients;   ///< by process
-  ProcessId first_node = 0;            ///< node i is process first_node + i
+  ConsumerValues ordered;             ///< what an ordered consumer has on the server: no acks, in memory
+  std::vector<ClientValues> clients;  ///< by process
+  ProcessId first_node = 0;           ///< node i is process first_node + i
   /// The stream of a place; no_stream for other brokers' places.
   std::vector<std::uint32_t> stream_of;
 };

@@ -9,13 +9,22 @@
 namespace mqlab::sim::nats {
 
 Stream::Stream(NatsCluster& cluster, std::uint32_t index)
-    : cluster_(cluster), values_(cluster.values().streams[index]), index_(index), log_(cluster.arena()),
-      replicas_(cluster, *this), by_id_(cluster.arena()), waiting_(cluster.arena()), consumers_(cluster.arena()) {}
+    : cluster_(cluster),
+      values_(cluster.values().streams[index]),
+      index_(index),
+      log_(cluster.arena()),
+      replicas_(cluster, *this),
+      removed_(cluster.arena()),
+      by_id_(cluster.arena()),
+      waiting_(cluster.arena()),
+      consumers_(cluster.arena()) {}
 
-// ---- publishing ------------------------------------------------------------------------------------------------
+// ---- publishing
+// ------------------------------------------------------------------------------------------------
 
-/// The message ids of the window are in memory: an id whose message was removed by a limit still counts, until the
-/// server restarts and builds the map from what is stored. [nats-server: stream.go checkMsgId, rebuildDedupe]
+/// The message ids of the window are in memory: an id whose message was removed by a limit still counts,
+/// until the server restarts and builds the map from what is stored. [nats-server: stream.go checkMsgId,
+/// rebuildDedupe]
 std::int64_t Stream::first_with(MessageId id) const {
   if (id >= by_id_.size() || values_.duplicate_window.ns == 0) return 0;
   const std::int64_t sequence = by_id_[id];
@@ -28,7 +37,7 @@ std::int64_t Stream::first_with(MessageId id) const {
 /// [nats-server: stream.go processJetStreamMsg, memstore/filestore ErrMaxMsgs, ErrMaxBytes]
 bool Stream::full(const Record& record) const {
   if (!values_.discard_new) return false;
-  const std::int64_t count = log_.last() - first_ + 1;
+  const std::int64_t count = count_ + log_.last() - last_;
   return (values_.max_msgs > 0 && count >= values_.max_msgs) ||
          (values_.max_bytes > 0 && bytes_ + stored_bytes(record) > values_.max_bytes);
 }
@@ -60,9 +69,7 @@ bool Stream::publish(Op* op, const Packet& packet) {
   op->sequence = sequence;
   if (replicas_.alone() && !cluster_.values().server.sync_always) {
     replicas_.appended(sequence);
-    last_ = sequence;
-    bytes_ += stored_bytes(record);
-    keep_limits();
+    take_in(sequence);
     return true;
   }
   waiting_.push_back({sequence, op, packet.connection, packet.epoch});
@@ -83,19 +90,27 @@ void Stream::packet_done() {
 void Stream::await_commit(Instant at) {
   if (at == Instant::never()) return;
   World& world = cluster_.world();
-  world.schedule(at, cluster_.node(replicas_.leader()), NodeEvent::commit, static_cast<std::uint64_t>(log_.last()), index_,
-                 replicas_.term());
+  world.schedule(at, cluster_.node(replicas_.leader()), NodeEvent::commit,
+                 static_cast<std::uint64_t>(log_.last()), index_, replicas_.term());
 }
 
-// ---- what is stored --------------------------------------------------------------------------------------------
+// ---- what is stored
+// --------------------------------------------------------------------------------------------
 
 void Stream::commit_to(std::int64_t length) {
   if (length <= last_) return;
-  for (std::int64_t s = last_ + 1; s <= length; ++s) bytes_ += stored_bytes(log_[s]);
-  last_ = length;
-  keep_limits();
+  take_in(length);
   answer_stored();
   deliver();
+}
+
+void Stream::take_in(std::int64_t length) {
+  while (last_ < length) {
+    bytes_ += stored_bytes(log_[++last_]);
+    ++count_;
+    if (values_.retention == Retention::interest) acknowledged(last_);  // nobody may want it
+  }
+  keep_limits();
 }
 
 void Stream::answer_stored() {
@@ -112,18 +127,43 @@ void Stream::answer_stored() {
   if (answers != nullptr) cluster_.reply(replicas_.leader(), answers);
 }
 
-void Stream::drop_first() { bytes_ -= stored_bytes(log_[first_++]); }
+std::int64_t Stream::at_or_after(std::int64_t sequence) const {
+  sequence = std::max(sequence, first_);
+  while (sequence <= last_ && removed(sequence)) ++sequence;
+  return sequence;
+}
+
+void Stream::remove(std::int64_t sequence) {
+  if (!has(sequence)) return;
+  bytes_ -= stored_bytes(log_[sequence]);
+  --count_;
+  if (sequence == first_) {
+    first_ = at_or_after(first_ + 1);
+    return;
+  }
+  const auto i = static_cast<std::uint64_t>(sequence);
+  if (i / 64 >= removed_.size()) removed_.resize(i / 64 + 1, 0);
+  removed_[i / 64] |= std::uint64_t{1} << (i % 64);
+}
+
+/// [nats-server: stream.go ackMsg]
+void Stream::acknowledged(std::int64_t sequence) {
+  if (values_.retention == Retention::limits) return;
+  const bool wanted = values_.retention == Retention::interest &&
+                      std::ranges::any_of(consumers_, [&](const Consumer* c) { return c->wants(sequence); });
+  if (!wanted) remove(sequence);
+}
 
 /// discard = "old": the oldest go. [nats-server: filestore.go enforceMsgLimit, enforceBytesLimit]
 void Stream::keep_limits() {
-  while (values_.max_msgs > 0 && last_ - first_ + 1 > values_.max_msgs) drop_first();
-  while (values_.max_bytes > 0 && bytes_ > values_.max_bytes && first_ <= last_) drop_first();
+  while (values_.max_msgs > 0 && count_ > values_.max_msgs) remove(first_);
+  while (values_.max_bytes > 0 && bytes_ > values_.max_bytes && first_ <= last_) remove(first_);
 }
 
 void Stream::expire() {
   if (values_.max_age.ns == 0) return;
   const Instant now = cluster_.world().wall();
-  while (first_ <= last_ && now - log_[first_].stored >= values_.max_age) drop_first();
+  while (first_ <= last_ && now - log_[first_].stored >= values_.max_age) remove(first_);
 }
 
 void Stream::deliver() {
@@ -132,7 +172,8 @@ void Stream::deliver() {
   for (Consumer* consumer : consumers_) consumer->deliver();
 }
 
-// ---- what happens to servers -----------------------------------------------------------------------------------
+// ---- what happens to servers
+// -----------------------------------------------------------------------------------
 
 void Stream::leader_died(bool power_lost) {
   drop_waiting();
@@ -150,9 +191,13 @@ void Stream::drop_waiting() {
 }
 
 void Stream::cut_to(std::int64_t length) {
-  if (length < last_) {
-    for (std::int64_t s = std::max(length + 1, first_); s <= last_; ++s) bytes_ -= stored_bytes(log_[s]);
-    last_ = length;
+  while (last_ > length) {
+    if (has(last_)) {
+      bytes_ -= stored_bytes(log_[last_]);
+      --count_;
+    }
+    const auto i = static_cast<std::uint64_t>(last_--);
+    if (i / 64 < removed_.size()) removed_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
   }
   log_.truncate(length);
   first_ = std::min(first_, last_ + 1);
@@ -160,9 +205,7 @@ void Stream::cut_to(std::int64_t length) {
 
 void Stream::recovered(std::int64_t length) {
   cut_to(length);
-  for (std::int64_t s = last_ + 1; s <= length; ++s) bytes_ += stored_bytes(log_[s]);
-  last_ = length;  // what the file holds counts, acknowledged or not
-  keep_limits();
+  take_in(length);  // what the file holds counts, answered or not
   for (Consumer* consumer : consumers_) consumer->recovered();
   cluster_.ask_again(index_);
   deliver();
@@ -183,9 +226,11 @@ void Stream::quorum_back() {
 void Stream::audit(ProcessId auditor) {
   expire();
   World& world = cluster_.world();
-  const bool readable = replicas_.gone() || (replicas_.leader() != no_process && world.alive(replicas_.leader()));
+  const bool readable =
+      replicas_.gone() || (replicas_.leader() != no_process && world.alive(replicas_.leader()));
   const std::int64_t first = replicas_.gone() ? 1 : first_, last = replicas_.gone() ? 0 : last_;
   for (std::int64_t s = first; readable && s <= last; ++s) {
+    if (removed(s)) continue;
     const Record& record = log_[s];
     Row& row = world.row(auditor, Kind::audit, Phase::ok);
     row.message = record.id;
@@ -200,7 +245,7 @@ void Stream::audit(ProcessId auditor) {
   Row& end = world.row(auditor, Kind::audit_end, readable ? Phase::ok : Phase::fail);
   end.place = values_.place;
   end.position = last + 1;
-  end.aux = readable ? last - first + 1 : 0;
+  end.aux = readable && !replicas_.gone() ? count_ : 0;
   for (const Consumer* consumer : consumers_) consumer->audit(auditor);
 }
 

@@ -29,21 +29,30 @@ class Stream {
   /// What consumers may see: committed and applied at the leader.
   std::int64_t last() const { return last_; }
   const StreamLog& log() const { return log_; }
+  /// Stored, and not removed since.
+  bool has(std::int64_t sequence) const {
+    return sequence >= first_ && sequence <= last_ && !removed(sequence);
+  }
+  /// The next message there is from a sequence on; last() + 1 when there is none.
+  std::int64_t at_or_after(std::int64_t sequence) const;
+  /// By one consumer; see Retention.
+  void acknowledged(std::int64_t sequence);
 
-  /// At the leader. True: `op` holds its answer. False: it is kept and answered once the message counts as stored.
+  /// At the leader. True: `op` holds its answer. False: it is kept and answered once the message counts as
+  /// stored.
   bool publish(Op* op, const Packet& packet);
   /// After all publishes of one packet.
   void packet_done();
   /// Hands out what consumers wait for.
   void deliver();
-  void expire();                      ///< max_age
+  void expire();  ///< max_age
   void audit(ProcessId auditor);
 
   // ---- for Replicas and the node ----
   void commit_to(std::int64_t length);
   void leader_died(bool power_lost);
-  void recovered(std::int64_t length);   ///< R1: its server is back
-  void led_anew(std::int64_t length);    ///< replicated: a new leader was elected
+  void recovered(std::int64_t length);  ///< R1: its server is back
+  void led_anew(std::int64_t length);   ///< replicated: a new leader was elected
   void quorum_back();
 
  private:
@@ -56,8 +65,15 @@ class Stream {
   std::int64_t first_with(MessageId id) const;
   void drop_waiting();
   bool full(const Record& record) const;
-  std::int64_t stored_bytes(const Record& record) const { return record.size + std::int64_t{values_.overhead}; }
-  void drop_first();
+  std::int64_t stored_bytes(const Record& record) const {
+    return record.size + std::int64_t{values_.overhead};
+  }
+  bool removed(std::int64_t sequence) const {
+    const auto i = static_cast<std::uint64_t>(sequence);
+    return i / 64 < removed_.size() && (removed_[i / 64] >> (i % 64) & 1) != 0;
+  }
+  void remove(std::int64_t sequence);
+  void take_in(std::int64_t length);
   void keep_limits();
   void await_commit(Instant at);
   void answer_stored();
@@ -70,9 +86,10 @@ class Stream {
   Replicas replicas_;
   std::int64_t first_ = 1;
   std::int64_t last_ = 0;
-  std::int64_t bytes_ = 0;             ///< of messages first_ … last_
-  std::int64_t unproposed_ = 0;        ///< replicated: appends of this packet not yet sent to followers
-  Vec<std::uint32_t> by_id_;           ///< message id → sequence of its first copy, 0 = none
+  std::int64_t count_ = 0, bytes_ = 0;  ///< of what there is among messages first_ … last_
+  Vec<std::uint64_t> removed_;          ///< a bit each; only with a retention other than limits
+  std::int64_t unproposed_ = 0;         ///< replicated: appends of this packet not yet sent to followers
+  Vec<std::uint32_t> by_id_;            ///< message id → sequence of its first copy, 0 = none
   Ring<Waiting> waiting_;
   Vec<Consumer*> consumers_;
 };

@@ -7,9 +7,16 @@
 namespace mqlab::sim::nats {
 
 NatsClient::NatsClient(NatsCluster& cluster, Process& process)
-    : cluster_(cluster), process_(process), values_(cluster.values().clients[process.self()]), publishes_(cluster.arena()),
-      free_slots_(cluster.arena()), sent_(cluster.arena()), stalled_(cluster.arena()), flushes_(cluster.arena()),
-      settled_(cluster.arena()), inputs_(cluster.arena()) {
+    : cluster_(cluster),
+      process_(process),
+      values_(cluster.values().clients[process.self()]),
+      publishes_(cluster.arena()),
+      free_slots_(cluster.arena()),
+      sent_(cluster.arena()),
+      stalled_(cluster.arena()),
+      flushes_(cluster.arena()),
+      settled_(cluster.arena()),
+      inputs_(cluster.arena()) {
   cluster.world().add(*this, process.self());
   connection_ = cluster.add_connection(*this, process.self());
   incarnation_ = process.incarnation();
@@ -22,16 +29,23 @@ NatsClient::NatsClient(NatsCluster& cluster, Process& process)
 
 void NatsClient::carry_out(const Effect& effect) {
   switch (effect.kind) {
-    case Kind::publish: return publish(effect);
-    case Kind::fetch: return fetch(effect);
-    case Kind::ack: return answer(effect, OpKind::ack);
-    case Kind::nack: return answer(effect, OpKind::nack);
-    case Kind::progress: return answer(effect, OpKind::progress);
-    case Kind::terminate: return answer(effect, OpKind::terminate);
+    case Kind::publish:
+      return publish(effect);
+    case Kind::fetch:
+      return fetch(effect);
+    case Kind::ack:
+      return answer(effect, OpKind::ack);
+    case Kind::nack:
+      return answer(effect, OpKind::nack);
+    case Kind::progress:
+      return answer(effect, OpKind::progress);
+    case Kind::terminate:
+      return answer(effect, OpKind::terminate);
     case Kind::flush:
       flushes_.push_back(effect.op);
       return settle_flush();
-    default: break;  // leave: a pull consumer has no membership to give up
+    default:
+      break;  // leave: a pull consumer has no membership to give up
   }
   Settlement done;
   done.op = effect.op;
@@ -47,16 +61,21 @@ void NatsClient::close() {
 
 void NatsClient::on(const SimEvent& event) {
   switch (event.kind) {
-    case ClientEvent::packet: return handle(reinterpret_cast<Packet*>(event.a));
+    case ClientEvent::packet:
+      return handle(reinterpret_cast<Packet*>(event.a));
     case ClientEvent::flush:
       flushing_ = false;
       if (connected_ && first_ != nullptr) flush();
       return;
-    case ClientEvent::answer_deadline: return answer_deadline();
-    case ClientEvent::stall_deadline: return stall_deadline();
-    case ClientEvent::retry: return write(reinterpret_cast<Op*>(event.a));
+    case ClientEvent::answer_deadline:
+      return answer_deadline();
+    case ClientEvent::stall_deadline:
+      return stall_deadline();
+    case ClientEvent::retry:
+      return write(reinterpret_cast<Op*>(event.a));
     case ClientEvent::disconnected:
-      if (connected_ && event.x == connection_->epoch && (event.y == 0 || event.y == silence_generation_)) lost();
+      if (connected_ && event.x == connection_->epoch && (event.y == 0 || event.y == silence_generation_))
+        lost();
       return;
     case ClientEvent::attempt:
       if (event.y == attempt_generation_) attempt();
@@ -69,15 +88,18 @@ void NatsClient::on(const SimEvent& event) {
       if (input.active && input.generation == event.y) hand_over(event.x);
       return;
     }
-    case ClientEvent::pull_again: return pull_again(event.x, event.y);
+    case ClientEvent::pull_again:
+      return pull_again(event.x, event.y);
     case ClientEvent::create_again:
       if (inputs_[event.x].serial == event.y && !inputs_[event.x].created) create(event.x);
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
-// ---- writing ---------------------------------------------------------------------------------------------------
+// ---- writing
+// ---------------------------------------------------------------------------------------------------
 
 /// Into the buffer, also while there is no connection: what was written goes out after the reconnect.
 void NatsClient::write(Op* op) {
@@ -105,18 +127,21 @@ void NatsClient::flush() {
     packet->bytes += op->kind == OpKind::publish ? op->record.size + publish_overhead_bytes : small_op_bytes;
   }
   first_ = last_ = nullptr;
-  cluster_.world().network().send(process_.self(), cluster_.node(connection_->node), packet->bytes, NodeEvent::inbound,
-                                  reinterpret_cast<std::uint64_t>(packet), 0, 0, delay);
+  cluster_.world().network().send(process_.self(), cluster_.node(connection_->node), packet->bytes,
+                                  NodeEvent::inbound, reinterpret_cast<std::uint64_t>(packet), 0, 0, delay);
 }
 
 /// One request row for all of a kind that go out together.
 void NatsClient::request(OpKind kind, Duration& delay) {
   const auto same = [&](const Op& op) {
     switch (op.kind) {
-      case OpKind::publish: return kind == OpKind::publish;
+      case OpKind::publish:
+        return kind == OpKind::publish;
       case OpKind::pull:
-      case OpKind::create: return kind == OpKind::pull;
-      default: return kind == OpKind::ack;
+      case OpKind::create:
+        return kind == OpKind::pull;
+      default:
+        return kind == OpKind::ack;
     }
   };
   bool any = false;
@@ -182,10 +207,11 @@ void NatsClient::post_settled() {
   settled_.clear();
 }
 
-// ---- acks ------------------------------------------------------------------------------------------------------
+// ---- acks
+// ------------------------------------------------------------------------------------------------------
 
-/// An ack is a message without an answer: the library is content when it has written it. With AckSync the last one of
-/// the effect asks for a reply. An ordered consumer's messages have nobody to send it to.
+/// An ack is a message without an answer: the library is content when it has written it. With AckSync the
+/// last one of the effect asks for a reply. An ordered consumer's messages have nobody to send it to.
 void NatsClient::answer(const Effect& effect, OpKind kind) {
   bool confirm = false;
   for (std::size_t i = 0; i < effect.receipts.size(); ++i) {

@@ -1,4 +1,5 @@
-// nats.c in one incarnation of a process: one connection, asynchronous JetStream publishes, pull fetches, acks.
+// nats.c in one incarnation of a process: one connection, asynchronous JetStream publishes, pull fetches,
+// acks.
 #pragma once
 #include <cstdint>
 
@@ -61,22 +62,22 @@ class NatsClient final : public Client, public Component {
   /// One input: a pull subscription, and what an ordered consumer keeps on this side.
   struct Input {
     explicit Input(Arena& arena) : got(arena), left_over(arena), queue(arena) {}
-    bool active = false;             ///< a fetch is under way
+    bool active = false;  ///< a fetch is under way
     Fetch fetch;
-    Instant sent = {};               ///< its first pull request
-    std::uint32_t generation = 0;    ///< of the fetch
-    Vec<Message> got;                ///< for it, so far
-    Vec<Message> left_over;          ///< came after its fetch had ended
+    Instant sent = {};             ///< its first pull request
+    std::uint32_t generation = 0;  ///< of the fetch
+    Vec<Message> got;              ///< for it, so far
+    Vec<Message> left_over;        ///< came after its fetch had ended
     Ring<Fetch> queue;
     // ordered
     std::uint32_t consumer = 0;
     bool created = false;
     bool creating = false;
     std::uint32_t serial = 0;
-    std::uint32_t expected = 1;      ///< next consumer sequence
-    std::int64_t last = 0;           ///< last stream sequence handed to the application
+    std::uint32_t expected = 1;  ///< next consumer sequence
+    std::int64_t last = 0;       ///< last stream sequence handed to the application
     Duration backoff = {};
-    Instant asks_again = {};         ///< when its next request goes out, if that was played out
+    Instant asks_again = {};  ///< when its next request goes out, if that was played out
   };
 
   // ---- writing (client.cc) ----
@@ -134,26 +135,26 @@ class NatsClient final : public Client, public Component {
   bool connected_ = false;
   bool was_connected_ = false;
   std::uint32_t attempt_generation_ = 0;
-  std::uint32_t server_ = 0;           ///< which of the pool is tried, or connected to
-  std::uint32_t tried_ = 0;            ///< since the connection was lost
+  std::uint32_t server_ = 0;  ///< which of the pool is tried, or connected to
+  std::uint32_t tried_ = 0;   ///< since the connection was lost
   Instant connected_at_ = {};
-  bool silent_ = false;                ///< the server does not answer pings
+  bool silent_ = false;  ///< the server does not answer pings
   std::uint32_t silence_generation_ = 0;
   std::uint32_t down_epoch_ = 0;
 
-  Op* first_ = nullptr;                ///< written, not yet on the wire
+  Op* first_ = nullptr;  ///< written, not yet on the wire
   Op* last_ = nullptr;
   bool flushing_ = false;
 
-  Vec<Publish> publishes_;             ///< by slot
+  Vec<Publish> publishes_;  ///< by slot
   Vec<std::uint32_t> free_slots_;
-  Ring<Sent> sent_;                    ///< by deadline
+  Ring<Sent> sent_;  ///< by deadline
   Ring<Stalled> stalled_;
   std::uint32_t in_flight_ = 0;
   bool answers_armed_ = false;
   bool refused_for_room_ = false;
   Ring<OpId> flushes_;
-  Vec<Settlement> settled_;            ///< to be posted as one event
+  Vec<Settlement> settled_;  ///< to be posted as one event
 
   Vec<Input> inputs_;
 };

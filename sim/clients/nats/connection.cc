@@ -1,4 +1,5 @@
-// The connection: which server, how its loss is noticed, how the client comes back. [nats.c: src/conn.c, src/srvpool.c]
+// The connection: which server, how its loss is noticed, how the client comes back. [nats.c: src/conn.c,
+// src/srvpool.c]
 #include <algorithm>
 
 #include "sim/brokers/nats/cluster.h"
@@ -12,7 +13,8 @@ namespace mqlab::sim::nats {
 void NatsClient::start() {
   World& world = cluster_.world();
   const std::uint32_t nodes = cluster_.values().server.nodes;
-  server_ = static_cast<std::uint32_t>(below(world.draw(Purpose::tie, process_.self(), process_.incarnation()), nodes));
+  server_ = static_cast<std::uint32_t>(
+      below(world.draw(Purpose::tie, process_.self(), process_.incarnation()), nodes));
   const auto node = static_cast<ProcessId>(cluster_.values().first_node + server_);
   if (process_.incarnation() == 0 && cluster_.serves(node)) {
     connect_to(node);  // it was connected before the run began
@@ -66,8 +68,8 @@ void NatsClient::connect_to(ProcessId node) {
   }
 }
 
-/// The connection is gone. Publishes without an answer wait for theirs until their time is over; a fetch under way
-/// ends with its request.
+/// The connection is gone. Publishes without an answer wait for theirs until their time is over; a fetch
+/// under way ends with its request.
 void NatsClient::lost() {
   connected_ = false;
   tell(EventKind::down);
@@ -85,32 +87,37 @@ void NatsClient::lost() {
   pick_next_server();
 }
 
-/// The servers one after the other; when all were tried, a wait between rounds. With one server the wait comes first.
+/// The servers one after the other; when all were tried, a wait between rounds. With one server the wait
+/// comes first.
 void NatsClient::pick_next_server() {
   World& world = cluster_.world();
   const std::uint32_t nodes = cluster_.values().server.nodes;
   server_ = (server_ + 1) % nodes;
   Duration wait = {};
   if (++tried_ >= nodes) {
-    const auto bits = world.draw(Purpose::retry_jitter, process_.self(), static_cast<std::uint64_t>(world.now().ns));
-    wait = values_.reconnect_wait +
-           Duration{static_cast<std::int64_t>(below(bits, static_cast<std::uint64_t>(values_.reconnect_jitter.ns) + 1))};
+    const auto bits =
+        world.draw(Purpose::retry_jitter, process_.self(), static_cast<std::uint64_t>(world.now().ns));
+    wait = values_.reconnect_wait + Duration{static_cast<std::int64_t>(below(
+                                        bits, static_cast<std::uint64_t>(values_.reconnect_jitter.ns) + 1))};
   }
   world.after(wait, *this, ClientEvent::attempt, 0, 0, ++attempt_generation_);
 }
 
-/// A dead server's host refuses at once, a silent one (paused, cut off, without power) lets the attempt time out.
+/// A dead server's host refuses at once, a silent one (paused, cut off, without power) lets the attempt time
+/// out.
 void NatsClient::attempt() {
   World& world = cluster_.world();
   const auto node = static_cast<ProcessId>(cluster_.values().first_node + server_);
-  const Duration trip = world.network().delay(process_.self(), node) + world.network().delay(node, process_.self());
+  const Duration trip =
+      world.network().delay(process_.self(), node) + world.network().delay(node, process_.self());
   const bool silent = !reaches(node) || world.paused(node);
   // TCP's handshake, then INFO, CONNECT and PING, PONG.
   const Duration takes = silent ? values_.connect_timeout : cluster_.serves(node) ? trip * 2 : trip;
   world.after(takes, *this, ClientEvent::connected, 0, node, ++attempt_generation_);
 }
 
-// ---- noticing --------------------------------------------------------------------------------------------------
+// ---- noticing
+// --------------------------------------------------------------------------------------------------
 
 /// Pings go out at fixed times after the connect; one too many without an answer ends the connection.
 void NatsClient::watch_server() {
@@ -132,11 +139,14 @@ void NatsClient::life_changed(ProcessId process, LifeChange change) {
   if (change == LifeChange::cut || change == LifeChange::joined) return watch_server();
   if (process != connection_->node) return;
   switch (change) {
-    case LifeChange::killed:  // the kernel closes the connection
+    case LifeChange::killed:     // the kernel closes the connection
     case LifeChange::restarted:  // after a power loss: the host answers what it does not know with a reset
-      world.after(world.network().delay(process, process_.self()), *this, ClientEvent::disconnected, 0, connection_->epoch);
+      world.after(world.network().delay(process, process_.self()), *this, ClientEvent::disconnected, 0,
+                  connection_->epoch);
       break;
-    default: watch_server(); break;
+    default:
+      watch_server();
+      break;
   }
 }
 

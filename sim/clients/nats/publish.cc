@@ -23,7 +23,8 @@ void NatsClient::publish(const Effect& effect) {
   const std::uint32_t stream = values_.outputs[effect.port].stream;
   p = {effect.op, m.id, cluster_.values().streams[stream].place, p.generation + 1, true};
   ++in_flight_;
-  if (m.size > cluster_.values().server.max_payload) {  // the library looks at the server's limit before it sends
+  if (m.size >
+      cluster_.values().server.max_payload) {  // the library looks at the server's limit before it sends
     Settlement too_large;
     too_large.outcome = Outcome::fail;
     too_large.error = ErrorClass::fatal;
@@ -70,7 +71,8 @@ void NatsClient::published(Op* op) {
     ++op->tries;
     op->code = code::none;
     op->duplicate = false;
-    return cluster_.world().after(values_.retry_wait, *this, ClientEvent::retry, reinterpret_cast<std::uint64_t>(op));
+    return cluster_.world().after(values_.retry_wait, *this, ClientEvent::retry,
+                                  reinterpret_cast<std::uint64_t>(op));
   }
   if (open) {
     Settlement s;
@@ -148,7 +150,8 @@ void NatsClient::stall_deadline() {
     end(op->slot, full);
     cluster_.arena().recycle(op);
   }
-  if (!stalled_.empty()) cluster_.world().schedule(stalled_.front().deadline, *this, ClientEvent::stall_deadline);
+  if (!stalled_.empty())
+    cluster_.world().schedule(stalled_.front().deadline, *this, ClientEvent::stall_deadline);
   post_settled();
 }
 

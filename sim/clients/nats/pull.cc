@@ -1,10 +1,10 @@
-// Fetches. natsSubscription_Fetch sends a pull request and waits; an application that waits longer than one request
-// lives sends them one after the other. Waiting costs no events here: a request stays parked at the server, and only
-// where one was lost is the next one played out, at the time it would be sent.
+// Fetches. natsSubscription_Fetch sends a pull request and waits; an application that waits longer than one
+// request lives sends them one after the other. Waiting costs no events here: a request stays parked at the
+// server, and only where one was lost is the next one played out, at the time it would be sent.
 //
-// An ordered consumer is made by the client out of an ephemeral consumer without acknowledgements: a gap in the
-// consumer's sequence, a lost connection or silence makes it create another one behind the last message it gave to the
-// application. [nats-architecture-and-design: ADR-17; nats.go: jetstream/ordered.go]
+// An ordered consumer is made by the client out of an ephemeral consumer without acknowledgements: a gap in
+// the consumer's sequence, a lost connection or silence makes it create another one behind the last message
+// it gave to the application. [nats-architecture-and-design: ADR-17; nats.go: jetstream/ordered.go]
 #include <algorithm>
 
 #include "sim/brokers/nats/cluster.h"
@@ -14,7 +14,7 @@
 
 namespace mqlab::sim::nats {
 namespace {
-constexpr Duration create_backoff_least = Duration::seconds(1);   // ordered.go: retry 1 s, doubled up to 10 s
+constexpr Duration create_backoff_least = Duration::seconds(1);  // ordered.go: retry 1 s, doubled up to 10 s
 constexpr Duration create_backoff_most = Duration::seconds(10);
 }  // namespace
 
@@ -49,8 +49,9 @@ void NatsClient::next_fetch(std::uint32_t port) {
   }
 }
 
-/// With more than one message asked for the request is a one-shot: it ends with the last message there is, and waits
-/// for the first. [nats.c: js.c natsSubscription_Fetch; nats-server: consumer.go processNextMsgRequest, "one-shot"]
+/// With more than one message asked for the request is a one-shot: it ends with the last message there is,
+/// and waits for the first. [nats.c: js.c natsSubscription_Fetch; nats-server: consumer.go
+/// processNextMsgRequest, "one-shot"]
 void NatsClient::pull(std::uint32_t port) {
   Input& input = inputs_[port];
   auto* op = cluster_.arena().make<Op>();
@@ -60,8 +61,9 @@ void NatsClient::pull(std::uint32_t port) {
   op->generation = input.generation;
   op->batch = input.fetch.max - static_cast<std::uint32_t>(input.got.size());
   op->no_wait = input.fetch.max > 1;
-  op->delay = input.fetch.wait == Duration::forever() ? input.fetch.wait
-                                                      : input.sent + input.fetch.wait - cluster_.world().now();
+  op->delay = input.fetch.wait == Duration::forever()
+                  ? input.fetch.wait
+                  : input.sent + input.fetch.wait - cluster_.world().now();
   op->lifetime = values_.pull_expires;
   op->serial = input.serial;
   write(op);
@@ -127,9 +129,11 @@ void NatsClient::pull_again(std::uint32_t port, std::uint32_t generation) {
   pull(port);
 }
 
-// ---- ordered ---------------------------------------------------------------------------------------------------
+// ---- ordered
+// ---------------------------------------------------------------------------------------------------
 
-/// Messages of an earlier creation are ignored; a gap drops what came and starts anew behind the last good message.
+/// Messages of an earlier creation are ignored; a gap drops what came and starts anew behind the last good
+/// message.
 bool NatsClient::in_order(Input& input, std::uint32_t port, const Delivery& d) {
   if (d.serial != input.serial || !input.created) return false;
   if (d.messages.empty()) return true;
@@ -165,7 +169,8 @@ void NatsClient::create(std::uint32_t port) {
   op->deliver = values_.inputs[port].deliver;
   write(op);
   // Without an answer the creation is tried again.
-  input.backoff = input.backoff.ns == 0 ? create_backoff_least : std::min(input.backoff * 2, create_backoff_most);
+  input.backoff =
+      input.backoff.ns == 0 ? create_backoff_least : std::min(input.backoff * 2, create_backoff_most);
   cluster_.world().after(cluster_.values().clients[process_.self()].ack_timeout + input.backoff, *this,
                          ClientEvent::create_again, 0, port, input.serial);
 }

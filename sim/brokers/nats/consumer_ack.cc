@@ -1,0 +1,174 @@
+// Acknowledgements, and what becomes of a message that is not acknowledged in time.
+#include <algorithm>
+
+#include "sim/brokers/nats/cluster.h"
+#include "sim/brokers/nats/consumer.h"
+#include "sim/brokers/nats/stream.h"
+#include "sim/world.h"
+
+namespace mqlab::sim::nats {
+namespace {
+/// The pending timer fires a little late, so that what was delivered in a burst expires together.
+/// [nats-server: consumer.go ackWaitDelay]
+constexpr Duration ack_wait_delay = Duration::millis(1);
+/// After a nak with delay the timer looks again so soon. [processNak: resetPtmr]
+constexpr Duration nak_recheck = Duration::millis(10);
+}  // namespace
+
+bool Consumer::answer(Op* op) {
+  if (!exists_) {
+    cluster_.arena().recycle(op);
+    return false;
+  }
+  if (!stream_.replicas().alone() && !stream_.replicas().quorum()) {
+    limbo_.push_back(op);
+    return false;
+  }
+  apply(*op);
+  if (op->confirm && !op->answer_lost) return true;
+  cluster_.arena().recycle(op);
+  return false;
+}
+
+void Consumer::apply(const Op& op) {
+  if (!acks() || op.sequence >= next_) return;  // of a message that was not delivered [processAckMsg]
+  const bool was_full = values_.max_ack_pending > 0 && pending_ >= values_.max_ack_pending;
+  before_update();
+  switch (op.kind) {
+    case OpKind::ack:
+    case OpKind::terminate:
+      ack(op.sequence);
+      break;
+    case OpKind::nack:
+      nack(op.sequence, op.delay);
+      break;
+    case OpKind::progress:  // its time starts again [progressUpdate]
+      if (Pending* p = at(op.sequence); p != nullptr && p->open) p->since = cluster_.world().now();
+      break;
+    default:
+      break;
+  }
+  after_update();
+  if (was_full || !again_.empty()) deliver();
+}
+
+/// Whoever acks a pending sequence settles it, also with the ack of an earlier delivery that has come late.
+/// [processAckMsg: AckExplicit, AckAll]
+void Consumer::ack(std::int64_t sequence) {
+  if (values_.ack == AckPolicy::all) {
+    for (std::int64_t s = window_base_; s <= sequence && !window_.empty(); s = std::max(s + 1, window_base_))
+      settle(s);
+  } else {
+    settle(sequence);
+  }
+}
+
+void Consumer::settle(std::int64_t sequence) {
+  const Pending* p = at(sequence);
+  if (p == nullptr || !p->open) return;
+  close(sequence);
+  stream_.acknowledged(sequence);
+}
+
+/// For streams that keep a message only as long as somebody wants it. [needAck]
+bool Consumer::wants(std::int64_t sequence) const {
+  if (!durable_) return false;
+  if (sequence >= next_) return true;
+  const std::int64_t i = sequence - window_base_;
+  return i >= 0 && i < window_.size() && (window_[static_cast<std::uint32_t>(i)].open);
+}
+
+void Consumer::close(std::int64_t sequence) {
+  Pending* p = at(sequence);
+  if (p == nullptr || !p->open) return;
+  if (p->queued) unqueue(sequence);
+  p->open = false;
+  --pending_;
+  trim();
+}
+
+void Consumer::trim() {
+  while (!window_.empty() && !window_.front().open) {
+    window_.pop_front();
+    ++window_base_;
+  }
+  if (window_.empty()) window_base_ = next_;
+}
+
+/// [processNak]
+void Consumer::nack(std::int64_t sequence, Duration delay) {
+  Pending* p = at(sequence);
+  if (p == nullptr || !p->open) return;
+  if (delay.ns <= 0) {
+    if (!p->queued) queue_again(sequence);
+    return;
+  }
+  if (p->queued) unqueue(sequence);
+  const Instant now = cluster_.world().now();
+  p->since = now - values_.ack_wait + delay;
+  arm(std::max(p->since + values_.wait(p->attempts), now + nak_recheck) - ack_wait_delay);
+}
+
+void Consumer::queue_again(std::int64_t sequence) {
+  at(sequence)->queued = true;
+  again_.push_back(sequence);
+}
+
+void Consumer::unqueue(std::int64_t sequence) {
+  at(sequence)->queued = false;
+  for (std::uint32_t n = again_.size(); n > 0; --n) {
+    const std::int64_t s = again_.front();
+    again_.pop_front();
+    if (s != sequence) again_.push_back(s);
+  }
+}
+
+/// Delivered as often as allowed: it stays in the stream, and this consumer never gives it out again.
+/// [hasMaxDeliveries]
+bool Consumer::exhausted(const Pending& p) const {
+  return values_.max_deliver > 0 && p.attempts >= values_.max_deliver;
+}
+
+// ---- the time to acknowledge
+// -----------------------------------------------------------------------------------
+
+void Consumer::arm(Instant due) {
+  const Instant at = due + ack_wait_delay;
+  if (at >= timer_at_) return;
+  timer_at_ = at;
+  cluster_.world().schedule(std::max(at, cluster_.world().now()), cluster_.node(stream_.replicas().leader()),
+                            NodeEvent::ack_timer, 0, index_, ++timer_generation_);
+}
+
+void Consumer::timer(std::uint32_t generation) {
+  if (generation != timer_generation_) return;
+  timer_at_ = Instant::never();
+  if (pending_ == 0) return;
+  before_update();
+  check_pending();
+  after_update();
+  deliver();
+}
+
+/// All that has expired goes to the queue of redeliveries, by sequence. [checkPending]
+void Consumer::check_pending() {
+  const Instant now = cluster_.world().now();
+  Instant next = Instant::never();
+  const std::int64_t end = window_base_ + window_.size();
+  for (std::int64_t s = window_base_; s < end; ++s) {
+    Pending* p = at(s);
+    if (p == nullptr || !p->open || p->queued) continue;
+    const Instant due = p->since + values_.wait(p->attempts);
+    if (!stream_.has(s) || (due <= now && exhausted(*p))) {
+      close(s);
+    } else if (due <= now) {
+      queue_again(s);
+      p->since = now;
+    } else {
+      next = std::min(next, due);
+    }
+  }
+  if (next != Instant::never()) arm(next);
+}
+
+}  // namespace mqlab::sim::nats
