@@ -10,7 +10,7 @@ namespace mqlab {
 
 Parameters::Parameters(const ClaimSpec& claim, const Scenario& scenario, std::vector<std::string> known)
     : claim_(&claim), scenario_(&scenario) {
-  known.insert(known.end(), {"observed_at_least", "unknown_at_most"});
+  known.insert(known.end(), {"observed_at_least", "unknown_at_most", "under_faults"});
   for (const Property& property : claim.parameters) {
     if (std::find(known.begin(), known.end(), property.key) != known.end()) continue;
     known.insert(known.end(), {"of", "in", "as", "expect", "excused"});

@@ -71,37 +71,37 @@ const std::vector<ClaimSpec>& scopes(const std::string& id) {
 }
 
 TEST(ClaimsAgree, NoLoss) {
-  for (const ClaimSpec& spec : scopes("no_loss")) agree(spec, naive::delivery, 6'000);
+  for (const ClaimSpec& spec : scopes("no_loss")) agree(spec, naive::delivery, 2'500);
 }
 TEST(ClaimsAgree, NoDuplicates) {
-  for (const ClaimSpec& spec : scopes("no_duplicates")) agree(spec, naive::delivery, 6'000);
+  for (const ClaimSpec& spec : scopes("no_duplicates")) agree(spec, naive::delivery, 2'500);
 }
 TEST(ClaimsAgree, NoPhantom) {
-  for (const ClaimSpec& spec : scopes("no_phantom")) agree(spec, naive::delivery, 6'000);
+  for (const ClaimSpec& spec : scopes("no_phantom")) agree(spec, naive::delivery, 2'500);
 }
 TEST(ClaimsAgree, ExactlyOnce) {
-  for (const ClaimSpec& spec : scopes("exactly_once")) agree(spec, naive::delivery, 6'000);
+  for (const ClaimSpec& spec : scopes("exactly_once")) agree(spec, naive::delivery, 2'500);
 }
 TEST(ClaimsAgree, OrderPartition) {
-  agree(claim("order.partition", "", "requests"), naive::order_partition, 12'000);
-  agree(claim("order.partition", "", "vectors"), naive::order_partition, 12'000);
-  agree(claim("order.partition", "", "vectors", "billing"), naive::order_partition, 12'000);
+  agree(claim("order.partition", "", "requests"), naive::order_partition, 5'000);
+  agree(claim("order.partition", "", "vectors"), naive::order_partition, 5'000);
+  agree(claim("order.partition", "", "vectors", "billing"), naive::order_partition, 5'000);
 }
 TEST(ClaimsAgree, OrderPartitionStrict) {
   const Properties strict = {{"repeats", "strict", 0}};
-  agree(claim("order.partition", "", "requests", "", strict), naive::order_partition, 12'000);
-  agree(claim("order.partition", "", "vectors", "", strict), naive::order_partition, 12'000);
-  agree(claim("order.partition", "", "vectors", "billing", strict), naive::order_partition, 12'000);
+  agree(claim("order.partition", "", "requests", "", strict), naive::order_partition, 5'000);
+  agree(claim("order.partition", "", "vectors", "", strict), naive::order_partition, 5'000);
+  agree(claim("order.partition", "", "vectors", "billing", strict), naive::order_partition, 5'000);
 }
 TEST(ClaimsAgree, OrderKey) {
-  for (const ClaimSpec& spec : scopes("order.key")) agree(spec, naive::order_key, 6'000);
+  for (const ClaimSpec& spec : scopes("order.key")) agree(spec, naive::order_key, 2'500);
 }
 
 TEST(ClaimsAgree, ReadCommitted) {
-  agree(claim("txn.read_committed", "", "vectors", "billing"), naive::read_committed, 30'000);
+  agree(claim("txn.read_committed", "", "vectors", "billing"), naive::read_committed, 15'000);
 }
 
-TEST(ClaimsAgree, TxnAtomic) { agree(claim("txn.atomic"), naive::atomic, 40'000); }
+TEST(ClaimsAgree, TxnAtomic) { agree(claim("txn.atomic"), naive::atomic, 20'000); }
 
 /// Claims with a bound, for every kind of effect: topic, observer, store, completion, handler start. The
 /// bounds are such that random histories fall on both sides.
@@ -120,12 +120,12 @@ std::vector<ClaimSpec> bounded(const std::string& id, const std::string& key,
 
 TEST(ClaimsAgree, LatencyMax) {
   for (const ClaimSpec& spec : bounded("latency.max", "at_most", {"80ms", "80ms", "80ms", "80ms", "80ms"})) {
-    agree(spec, naive::latency, 6'000);
+    agree(spec, naive::latency, 2'500);
   }
 }
 TEST(ClaimsAgree, LatencyP50) {
   for (const ClaimSpec& spec : bounded("latency.p50", "at_most", {"300ms", "300ms", "900ms", "8ms", "6ms"})) {
-    agree(spec, naive::latency, 2'500, 45);
+    agree(spec, naive::latency, 2'000, 45);
   }
 }
 TEST(ClaimsAgree, Throughput) {
@@ -135,7 +135,7 @@ TEST(ClaimsAgree, Throughput) {
 }
 TEST(ClaimsAgree, BacklogBounded) {
   for (const ClaimSpec& spec : bounded("backlog.bounded", "at_most", {"2", "2", "2", "2", "2"}))
-    agree(spec, naive::backlog, 6'000);
+    agree(spec, naive::backlog, 2'500);
 }
 
 }  // namespace
