@@ -120,7 +120,7 @@ Finding BacklogBounded::finish() {
   } else if (!complete) {
     finding.explanation = end_.problem(scope_);
   } else if (done_ < scope_.observed_at_least) {
-    finding.explanation = too_few(done_, scope_.observed_at_least, "effect of an acked id");
+    finding.explanation = too_few(finding, done_, scope_.observed_at_least, "effect of an acked id");
   } else if (doubtful_ || in_doubt_ > 0) {
     finding.explanation = "nobody was told when some effects took place, on which the backlog depends";
   } else {

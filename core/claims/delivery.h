@@ -71,7 +71,7 @@ class DeliveryChecker final : public RowChecker<DeliveryChecker> {
   void tell_duplicate(Finding& finding) const;
   void tell_loss(Finding& finding, const Tally& tally) const;
   void tell_phantom(Finding& finding, const Suspect& suspect) const;
-  std::string why_undecided(const Tally& tally) const;
+  std::string why_undecided(const Tally& tally, Finding& finding) const;
 
   Scope scope_;
   DeliveryParts parts_;

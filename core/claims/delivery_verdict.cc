@@ -76,13 +76,16 @@ void DeliveryChecker::tell_phantom(Finding& finding, const Suspect& suspect) con
   finding.explanation = what;
 }
 
-std::string DeliveryChecker::why_undecided(const Tally& t) const {
+std::string DeliveryChecker::why_undecided(const Tally& t, Finding& finding) const {
   if (t.pending > 0)
     return "for " + counted(t.pending, "id") +
            " nobody can tell whether an effect is there: an open transaction, or a handler whose end is "
            "unknown";
-  if ((parts_.end_judged() && t.acked == 0) || t.invoked == 0) return "no id was acked by " + scope_.of;
-  if (observed_ < scope_.observed_at_least) return too_few(observed_, scope_.observed_at_least, "effect");
+  if ((parts_.end_judged() && t.acked == 0) || t.invoked == 0) {
+    finding.vacuous = true;
+    return "no id was acked by " + scope_.of;
+  }
+  if (observed_ < scope_.observed_at_least) return too_few(finding, observed_, scope_.observed_at_least, "effect");
   if (too_uncertain(t.unknown, t.invoked, scope_.unknown_at_most)) return uncertain(t.unknown, t.invoked);
   return "";
 }
@@ -114,7 +117,7 @@ Finding DeliveryChecker::finish() {
       finding.explanation += " (and " + std::to_string(finding.violations - 1) + " more)";
     return finding;
   }
-  const std::string doubt = !incomplete.empty() ? incomplete : why_undecided(t);
+  const std::string doubt = !incomplete.empty() ? incomplete : why_undecided(t, finding);
   finding.verdict = doubt.empty() ? Verdict::holds : Verdict::undecided;
   finding.explanation =
       doubt.empty() ? counted(observed_, "effect") + " of " + counted(t.acked, "acked id") : doubt;

@@ -110,7 +110,7 @@ Finding Latency::finish() {
   if (!end_.complete()) {
     finding.explanation = end_.problem(scope_);
   } else if (finding.population < scope_.observed_at_least) {
-    finding.explanation = too_few(finding.population, scope_.observed_at_least, "sample");
+    finding.explanation = too_few(finding, finding.population, scope_.observed_at_least, "sample");
   } else {
     judge(finding, unanswered, untimed_ids);
   }

@@ -166,7 +166,7 @@ Finding OrderPartition::finish() {
   if (!end_.complete()) {
     finding.explanation = end_.problem(scope_);
   } else if (compared_ < scope_.observed_at_least) {
-    finding.explanation = too_few(compared_, scope_.observed_at_least, "pair of records");
+    finding.explanation = too_few(finding, compared_, scope_.observed_at_least, "pair of records");
   } else if (too_uncertain(records_ - judged_, records_, scope_.unknown_at_most)) {
     finding.explanation = "who sent it is unknown for " + std::to_string(records_ - judged_) + " of " +
                           counted(records_, "record");

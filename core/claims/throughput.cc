@@ -71,7 +71,7 @@ Finding Throughput::finish() {
     return finding;
   }
   if (sent_ < scope_.observed_at_least) {
-    finding.explanation = too_few(sent_, scope_.observed_at_least, "send");
+    finding.explanation = too_few(finding, sent_, scope_.observed_at_least, "send");
     return finding;
   }
   const auto cut = static_cast<std::int64_t>(static_cast<double>(last_ - first_) * trim_);

@@ -114,7 +114,7 @@ class TxnAtomic final : public RowChecker<TxnAtomic> {
   }
   void tell(Finding& finding, std::uint32_t transaction, Problem problem) const;
   std::string hidden_record(std::uint32_t transaction, std::uint64_t& row) const;
-  std::string why_undecided(const Finding& finding) const;
+  std::string why_undecided(Finding& finding) const;
 
   Scope scope_;
   std::vector<std::uint32_t> stage_index_;  // by lane: into Scenario::stages, the key of offset audits

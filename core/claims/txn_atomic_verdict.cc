@@ -187,7 +187,7 @@ bool TxnAtomic::offsets_audited() const {
   });
 }
 
-std::string TxnAtomic::why_undecided(const Finding& finding) const {
+std::string TxnAtomic::why_undecided(Finding& finding) const {
   std::uint64_t pending = 0, unknown = 0;
   for (const Transaction& t : transactions_) {
     if (t.pending) ++pending;
@@ -196,7 +196,7 @@ std::string TxnAtomic::why_undecided(const Finding& finding) const {
   if (pending > 0) return "records of " + counted(pending, "transaction") + " have no outcome yet";
   if (!offsets_audited()) return "the offsets that were committed in the end were not audited";
   if (finding.observed < scope_.observed_at_least)
-    return too_few(finding.observed, scope_.observed_at_least, "transaction");
+    return too_few(finding, finding.observed, scope_.observed_at_least, "transaction");
   if (!too_uncertain(unknown, finding.population, scope_.unknown_at_most)) return "";
   return "the outcome of " + std::to_string(unknown) + " of " + counted(finding.population, "transaction") +
          " is unknown";

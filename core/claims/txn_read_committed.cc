@@ -172,7 +172,7 @@ Finding ReadCommitted::finish() {
     finding.explanation = end_.problem(scope_);
   } else if (finding.observed < scope_.observed_at_least) {
     finding.explanation =
-        too_few(finding.observed, scope_.observed_at_least, "reading of a transaction's record");
+        too_few(finding, finding.observed, scope_.observed_at_least, "reading of a transaction's record");
   } else {
     finding.verdict = Verdict::holds;
     finding.explanation =

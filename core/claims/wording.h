@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/claims/claim.h"
+
 namespace mqlab {
 
 /// "1 record", "3 records"
@@ -11,7 +13,9 @@ inline std::string counted(std::uint64_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
 
-inline std::string too_few(std::uint64_t observed, std::uint64_t at_least, std::string_view noun) {
+/// The reason of a finding that is undecided for want of observations alone; marks it so.
+inline std::string too_few(Finding& finding, std::uint64_t observed, std::uint64_t at_least, std::string_view noun) {
+  finding.vacuous = true;
   return (observed == 0 ? "no " + std::string(noun) + " was"
                         : "only " + counted(observed, noun) + (observed == 1 ? " was" : " were")) +
          " observed, " + std::to_string(at_least) + (at_least == 1 ? " is" : " are") + " needed";
