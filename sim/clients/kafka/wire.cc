@@ -93,22 +93,57 @@ std::uint32_t Wire::send_request(NodeIndex index, RequestKind kind, Request* req
   request->reply_to = &client_;
   const RequestFault fault = world.request(client_.process(), kind);
   request->answer_lost = fault.answer_lost;
-  Duration extra = fault.delay;
+  Duration connecting = {};
   if (node.link != Link::up) {
     node.link = Link::up;
     ++node.generation;
     world.network().reconnected(self, node.process);
     for (int i = 0; i < 2; ++i) {
-      extra = extra + world.network().delay(self, node.process) + world.network().delay(node.process, self);
+      connecting = connecting + world.network().delay(self, node.process) + world.network().delay(node.process, self);
     }
   }
-  const bool parks = kind == RequestKind::fetch && !fault.answer_lost;
+  const std::size_t over = channel(kind);
+  if (fault.answer_lost && node.deaf_from[over] == 0) node.deaf_from[over] = request->correlation;
+  const bool parks = kind == RequestKind::fetch && node.deaf_from[over] == 0;
   const Instant limit = parks && !node.silent ? Instant::never() : deadline(timeout);
   node.pending.push_back({request->correlation, kind, index, false, parks, limit, context});
   timeouts_.set_by(world, client_, due::timeouts, limit);
   const std::uint32_t correlation = request->correlation;
-  world.network().send(self, *node.component, bytes, request_event, address, 0, 0, extra);
+  transmit(node, over, address, bytes, fault.delay, connecting);
   return correlation;
+}
+
+std::size_t Wire::channel(RequestKind kind) const {
+  switch (kind) {
+    case RequestKind::init_producer_id:
+    case RequestKind::add_partitions_to_txn:
+    case RequestKind::add_offsets_to_txn:
+    case RequestKind::end_txn: return client_.plan().java() ? 0 : 1;
+    case RequestKind::fetch:
+    case RequestKind::list_offsets: return 2;
+    case RequestKind::join_group:
+    case RequestKind::sync_group:
+    case RequestKind::heartbeat:
+    case RequestKind::leave_group:
+    case RequestKind::offset_commit:
+    case RequestKind::offset_fetch: return 3;
+    default: return 0;
+  }
+}
+
+/// What a fault holds back also holds what follows on its connection, and nothing else.
+void Wire::transmit(Node& node, std::size_t over, std::uint64_t address, std::uint32_t bytes, Duration held,
+                    Duration connecting) {
+  World& world = client_.world();
+  const ProcessId self = client_.process().self();
+  const bool apart = held.ns > 0 || node.held_until[over] > world.now();
+  if (!apart || !world.alive(node.process) || !world.network().reachable(self, node.process)) {
+    return world.network().send(self, *node.component, bytes, request_event, address, 0, 0, connecting);
+  }
+  SimEvent arrival = world.make(world.now(), *node.component, request_event, address, 0, 0);
+  const Instant at = world.now() + world.network().delay(self, node.process) + held + connecting;
+  arrival.at = node.held_until[over] = std::max(at, node.held_until[over] + Duration::nanos(1));
+  world.push(arrival);
 }
 
 void Wire::forget(NodeIndex node, std::uint32_t correlation) {
@@ -127,7 +162,8 @@ bool Wire::take(const Answer& answer, Pending& into) {
   Ring<Pending>& pending = nodes_[index].pending;
   for (std::uint32_t i = 0; i < pending.size(); ++i) {  // answers come nearly in order: found near the front
     if (pending[i].correlation != answer.correlation) continue;
-    if (pending[i].done) return false;
+    const std::uint32_t deaf = nodes_[index].deaf_from[channel(pending[i].kind)];
+    if (pending[i].done || (deaf != 0 && answer.correlation >= deaf)) return false;
     into = pending[i];
     pending[i].done = true;
     while (!pending.empty() && pending.front().done) pending.pop_front();
@@ -163,6 +199,10 @@ void Wire::disconnect(NodeIndex index, Error reason) {
   const Instant now = client_.now();
   node.link = Link::down;
   ++node.generation;
+  for (std::size_t i = 0; i < channels; ++i) {
+    node.held_until[i] = {};
+    node.deaf_from[i] = 0;
+  }
   node.down_since = now;
   node.retry_at = now + jittered(settings_.reconnect_backoff, jitter());
   for (std::uint32_t n = node.pending.size(); n > 0; --n) {  // oldest first

@@ -77,6 +77,11 @@ class Wire {
 
  private:
   enum class Link : std::uint8_t { fresh, up, down };
+  /// A node is reached over several connections of their own: the producer's, the transaction coordinator's
+  /// (librdkafka has a logical broker for it), the consumer's for fetches, its group coordinator's. A fault that holds
+  /// a request back, or loses an answer, concerns one of them.
+  static constexpr std::size_t channels = 4;
+  std::size_t channel(RequestKind kind) const;
   struct Node {
     explicit Node(Arena& arena) : pending(arena) {}
     Component* component = nullptr;
@@ -87,11 +92,14 @@ class Wire {
     std::uint32_t generation = 0;  ///< of the connection
     Instant retry_at = {};
     Instant down_since = {};
+    Instant held_until[channels] = {};    ///< when the latest request that a fault held back arrives
+    std::uint32_t deaf_from[channels] = {};  ///< an answer was lost: none from this correlation on arrives; 0 = none
     Ring<Pending> pending;
   };
 
   std::uint32_t send_request(NodeIndex node, RequestKind kind, Request* request, std::uint64_t address,
                              std::uint32_t bytes, Duration timeout, std::uint64_t context);
+  void transmit(Node& node, std::size_t over, std::uint64_t address, std::uint32_t bytes, Duration held, Duration connecting);
   bool reachable(const Node& node) const;
   Instant deadline(Duration timeout) const;
   void arm_reconnect(Node& node);
