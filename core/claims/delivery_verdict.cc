@@ -11,8 +11,10 @@ void DeliveryChecker::tell_duplicate(Finding& finding) const {
   const std::string& lane = scope_.lanes[duplicate_lane_];
   const std::string first = scope_.at(first_.place == 0 ? no_place : static_cast<PlaceId>(first_.place - 1),
                                       static_cast<std::int64_t>(first_.position) - 1);
-  const std::string both =
-      first_.place == 0 ? "" : ": " + first + " and " + scope_.at(second_.place, second_.position);
+  const std::string second = scope_.at(second_.place, second_.position);
+  const std::string both = first_.place == 0 ? ""
+                           : first == second ? ", both times " + first
+                                             : ": " + first + " and " + second;
   switch (scope_.source) {
     case Source::audit:
     case Source::store:
@@ -85,7 +87,8 @@ std::string DeliveryChecker::why_undecided(const Tally& t, Finding& finding) con
     finding.vacuous = true;
     return "no id was acked by " + scope_.of;
   }
-  if (observed_ < scope_.observed_at_least) return too_few(finding, observed_, scope_.observed_at_least, "effect");
+  if (observed_ < scope_.observed_at_least)
+    return too_few(finding, observed_, scope_.observed_at_least, "effect");
   if (too_uncertain(t.unknown, t.invoked, scope_.unknown_at_most)) return uncertain(t.unknown, t.invoked);
   return "";
 }
