@@ -188,6 +188,9 @@ void Producer::append(std::uint32_t index, const Effect& effect, std::int32_t ke
 void Producer::list(std::uint32_t index) {
   OutPartition& partition = partitions_[index];
   const NodeIndex leader = client_.wire().leader(partition.place);
+  // librdkafka waits for what is in flight to the old leader (PARTITION_JOIN: rd_kafka_idemp_drain_toppar).
+  const bool moved = leader != partition.lane && partition.packs_in_flight > 0;
+  if (moved && !java_ && settings_.idempotence) partition.drain = true;
   partition.listed = true;
   partition.lane = leader;
   if (leader == no_node) {
