@@ -67,6 +67,16 @@ def test_answers(
             assert len(story.messages or ()) <= 3
 
 
+def test_a_late_or_unanswered_end_tears_a_transaction(tmp_path: Path) -> None:
+    """As published of the first transaction protocol (KIP-890; jepsen.io/analyses/bufstream-0.1.0)."""
+    scenario = mqlab.load(ROOT / "experiments/kafka-transactional-delayed-end.toml")
+    verdicts = mqlab.verify(scenario, out=tmp_path)
+    assert verdicts["txn.atomic"].verdict == VIOLATED
+    story = verdicts["txn.atomic"].counterexample
+    assert story is not None
+    assert story.scenario.core.faults == 1
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
 def test_is_complete_and_says_its_question(path: Path) -> None:
     scenario = mqlab.load(path)
