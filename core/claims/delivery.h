@@ -2,7 +2,7 @@
 // verdicts.
 #pragma once
 #include <array>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 #include "core/claims/effects.h"
@@ -80,7 +80,7 @@ class DeliveryChecker final : public RowChecker<DeliveryChecker> {
   Paged<Sent> sent_;
   Paged<Effects> effects_;
   Paged<std::uint64_t> digest_, other_digest_;  // of what was handed over for an id; most ids have one
-  std::unordered_map<MessageId, std::vector<std::uint64_t>> more_digests_;  // looked up only
+  std::map<MessageId, std::vector<std::uint64_t>> more_digests_;  // looked up only
   std::vector<Suspect> suspects_;
   std::uint64_t observed_ = 0;
   std::uint64_t duplicates_ = 0;  // ids (per lane) with more than one effect

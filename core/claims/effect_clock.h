@@ -48,7 +48,8 @@ class EffectClock {
         return;
       case Source::completed:
       case Source::handled:
-        if (row.phase == Phase::invoke || row.phase == Phase::fail || scope_->lane_of(row.process) < 0) return;
+        if (row.phase == Phase::invoke || row.phase == Phase::fail || scope_->lane_of(row.process) < 0)
+          return;
         if (row.kind == (scope_->source == Source::completed ? Kind::complete : Kind::handle)) break;
         return;
     }

@@ -162,6 +162,7 @@ std::unique_ptr<Checker> make_latency(const ClaimSpec& claim, const Scenario& sc
       std::find_if(quantiles.begin(), quantiles.end(), [&](const Quantile& q) { return q.name == name; });
   if (quantile == quantiles.end()) {
     std::vector<std::string> names;
+    names.reserve(quantiles.size());
     for (const Quantile& q : quantiles) names.emplace_back(q.name);
     parameters.fail("", "there is no quantile " + quoted(name) + "; " + suggestion(name, names));
   }

@@ -70,6 +70,7 @@ std::unique_ptr<Checker> make_checker(const ClaimSpec& spec, const Scenario& sce
       std::find_if(claims.begin(), claims.end(), [&](const ClaimInfo& c) { return names(c, spec.id); });
   if (found == claims.end()) {
     std::vector<std::string> valid;
+    valid.reserve(claims.size());
     for (const ClaimInfo& claim : claims) valid.emplace_back(claim.id);
     fail("", "there is no such claim; " + suggestion(spec.id, valid));
   }

@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
 #include "core/base/limits.h"
 
@@ -98,7 +98,7 @@ class Line {
 };
 
 template <class Number>
-using ByName = std::unordered_map<std::string, Number>;
+using ByName = std::map<std::string, Number>;
 
 class RowReader {
  public:
