@@ -95,7 +95,10 @@ void Controller::evaluate() {
     seek_controller(cluster_.size() == 1 ? Duration{} : (could ? v.quorum_fetch_timeout : v.quorum_election_timeout));
   }
   if (!working_) return;
-  for (NodeIndex n = 0; n < cluster_.size(); ++n) listen(n);
+  for (NodeIndex n = 0; n < cluster_.size(); ++n) {
+    listen(n);
+    try_register(n);  // one that started up while it could not reach the controller
+  }
 }
 
 void Controller::seek_controller(Duration delay) {

@@ -29,7 +29,10 @@ void Log::append(Instant now, const LogEntry& entry, const KafkaTopic& topic) {
 
 std::size_t Log::find(std::int64_t offset) const {
   if (offset >= end_) return entries_.size();
-  if (entries_.back().base <= offset) return entries_.size() - 1;
+  constexpr std::size_t near = 8;  // what is read was mostly written just now
+  for (std::size_t i = entries_.size(), n = 0; n < near && i > 0; ++n) {
+    if (entries_[--i].base <= offset) return i;
+  }
   const auto after = std::upper_bound(entries_.begin(), entries_.end(), offset,
                                       [](std::int64_t o, const LogEntry& e) { return o < e.base; });
   return after == entries_.begin() ? 0 : static_cast<std::size_t>(after - entries_.begin()) - 1;

@@ -1,6 +1,7 @@
 // Replication: fetches between nodes, the high watermark, where a follower's log has to be cut.
 // Rules: kafka Partition.maybeIncrementLeaderHW, Replica.updateFetchStateOrThrow, AbstractFetcherThread.
 #include <algorithm>
+#include <bit>
 
 #include "core/base/check.h"
 #include "sim/brokers/kafka/node.h"

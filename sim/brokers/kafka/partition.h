@@ -1,6 +1,5 @@
 // A partition: what the controller decided, and the replicas with what each node holds of them.
 #pragma once
-#include <bit>
 #include <cstdint>
 
 #include "core/base/ring.h"
@@ -15,7 +14,11 @@ using NodeSet = std::uint16_t;   ///< one bit a node; limits::nodes fits
 inline constexpr NodeIndex no_node = 0xff;
 constexpr NodeSet set_of(NodeIndex node) { return static_cast<NodeSet>(1u << node); }
 constexpr bool has(NodeSet set, NodeIndex node) { return (set >> node & 1u) != 0; }
-constexpr std::uint32_t size_of(NodeSet set) { return static_cast<std::uint32_t>(std::popcount(set)); }
+constexpr std::uint32_t size_of(NodeSet set) {  // (few bits; std::popcount is a call on a plain x86-64)
+  std::uint32_t n = 0;
+  for (std::uint32_t left = set; left != 0; left &= left - 1) ++n;
+  return n;
+}
 
 /// What the controller decides about a partition; nodes learn it by metadata updates.
 struct Decision {
