@@ -2,6 +2,7 @@
 // A request or answer is one arena object; the receiver gives it back with Arena::recycle once it has read it
 // (arrays inside are Vec and must be destroyed: use destroy()).
 #pragma once
+#include <bit>
 #include <cstdint>
 
 #include "core/base/arena.h"
@@ -312,9 +313,7 @@ inline constexpr std::uint32_t batch_overhead_bytes = 61;
 
 /// Bytes of a zigzag varint of n ≥ 0 (kafka ByteUtils.sizeOfVarint).
 constexpr std::uint32_t varint_bytes(std::uint64_t n) {
-  std::uint32_t bytes = 1;
-  for (n <<= 1; n >= 0x80; n >>= 7) ++bytes;
-  return bytes;
+  return (static_cast<std::uint32_t>(std::bit_width(n << 1 | 1)) + 6) / 7;
 }
 /// Key, value and header count with their lengths; `key_bytes` < 0 = no key; the lab sends no record headers
 /// (kafka DefaultRecord.sizeOf).
