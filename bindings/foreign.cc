@@ -15,8 +15,8 @@ py::object side() { return py::module_::import("mqlab.module"); }
 
 py::object as_python(const Message& m) {
   return side().attr("Message")(m.id, m.key, m.size, m.digest, m.cause,
-                                py::bytes(reinterpret_cast<const char*>(m.payload.data), m.payload.size), m.place,
-                                m.position, m.attempt, m.timestamp.ns, m.receipt);
+                                py::bytes(reinterpret_cast<const char*>(m.payload.data), m.payload.size),
+                                m.place, m.position, m.attempt, m.timestamp.ns, m.receipt);
 }
 
 std::string_view name_of(Outcome outcome) {
@@ -30,14 +30,15 @@ std::string_view name_of(ErrorClass error) {
 }
 
 std::string_view name_of(EventKind kind) {
-  constexpr std::string_view names[] = {"start",    "stop",    "invoke",    "delivered", "settled", "assigned",
-                                        "revoking", "blocked", "unblocked", "up",        "down",    "tick"};
+  constexpr std::string_view names[] = {"start",     "stop",     "invoke",   "delivered",
+                                        "settled",   "assigned", "revoking", "blocked",
+                                        "unblocked", "up",       "down",     "tick"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 py::object as_python(const Settlement& s) {
-  return side().attr("Settlement")(s.op, mqlab::name_of(s.of), name_of(s.outcome), name_of(s.error), s.duplicate,
-                                   s.code, s.message, s.place, s.position,
+  return side().attr("Settlement")(s.op, mqlab::name_of(s.of), name_of(s.outcome), name_of(s.error),
+                                   s.duplicate, s.code, s.message, s.place, s.position,
                                    py::bytes(reinterpret_cast<const char*>(s.value.data), s.value.size));
 }
 
@@ -62,11 +63,16 @@ std::string describe(py::error_already_set& error) {
 
 py::frozenset names_of(const Capabilities& c) {
   py::set names;
-  const std::pair<const char*, bool> all[] = {
-      {"log", c.log},           {"queue", c.queue},         {"negative_ack", c.negative_ack},
-      {"groups", c.groups},     {"in_progress", c.in_progress}, {"terminate", c.terminate},
-      {"store", c.store},       {"transactions", c.transactions}, {"deduplicates", c.deduplicates},
-      {"services", c.services}};
+  const std::pair<const char*, bool> all[] = {{"log", c.log},
+                                              {"queue", c.queue},
+                                              {"negative_ack", c.negative_ack},
+                                              {"groups", c.groups},
+                                              {"in_progress", c.in_progress},
+                                              {"terminate", c.terminate},
+                                              {"store", c.store},
+                                              {"transactions", c.transactions},
+                                              {"deduplicates", c.deduplicates},
+                                              {"services", c.services}};
   for (const auto& [name, has] : all) {
     if (has) names.add(name);
   }
@@ -78,10 +84,14 @@ py::frozenset names_of(const Capabilities& c) {
 /// Worlds on several threads may share a plan: the interpreter's lock guards `living_`.
 class ForeignPlan : public ModulePlan {
  public:
-  ForeignPlan(py::object type, py::dict settings, std::string where, std::vector<Kind> kinds, std::string file,
-              int line)
-      : type_(std::move(type)), settings_(std::move(settings)), where_(std::move(where)), kinds_(std::move(kinds)),
-        file_(std::move(file)), line_(line) {}
+  ForeignPlan(py::object type, py::dict settings, std::string where, std::vector<Kind> kinds,
+              std::string file, int line)
+      : type_(std::move(type)),
+        settings_(std::move(settings)),
+        where_(std::move(where)),
+        kinds_(std::move(kinds)),
+        file_(std::move(file)),
+        line_(line) {}
   ~ForeignPlan() override {
     const py::gil_scoped_acquire gil;
     living_.clear();
@@ -118,7 +128,8 @@ class ForeignModule : public Module {
     const py::object given = py::cast(EffectsHandle(effects));
     auto& handle = given.cast<EffectsHandle&>();
     try {
-      py::handle(object_).attr("handle")(side().attr("Now")(now.mono.ns, now.wall.ns), as_python(event), given);
+      py::handle(object_).attr("handle")(side().attr("Now")(now.mono.ns, now.wall.ns), as_python(event),
+                                         given);
       const py::object deadline = py::handle(object_).attr("deadline")();
       deadline_ = deadline.is_none() ? Instant::never() : Instant{deadline.cast<std::int64_t>()};
     } catch (py::error_already_set& error) {
@@ -141,8 +152,8 @@ Module* ForeignPlan::make(Arena& arena, const ModuleContext& context) const {
   if (context.incarnation == 0) living.clear();
   try {
     RandomStream random = context.random;
-    living.push_back(type_(side().attr("Context")(context.process, context.instance, context.incarnation, random.next(),
-                                                  settings_, names_of(context.capabilities))));
+    living.push_back(type_(side().attr("Context")(context.process, context.instance, context.incarnation,
+                                                  random.next(), settings_, names_of(context.capabilities))));
   } catch (py::error_already_set& error) {
     fail(error, "__init__");
   }
@@ -165,7 +176,8 @@ std::vector<Kind> kinds_named(const py::object& type, const StageSpec& stage, co
 
 }  // namespace
 
-std::unique_ptr<ModulePlan> plan_foreign(const Scenario& scenario, const Topology& topology, ProcessId process) {
+std::unique_ptr<ModulePlan> plan_foreign(const Scenario& scenario, const Topology& topology,
+                                         ProcessId process) {
   const StageSpec& stage = scenario.stages[topology.processes[process].index];
   const py::gil_scoped_acquire gil;
   py::object type;

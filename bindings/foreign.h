@@ -19,7 +19,8 @@ class EffectsHandle {
 };
 
 /// A module of the form "FILE.py:Class"; FILE is relative to the scenario. Throws ScenarioError.
-std::unique_ptr<ModulePlan> plan_foreign(const Scenario& scenario, const Topology& topology, ProcessId process);
+std::unique_ptr<ModulePlan> plan_foreign(const Scenario& scenario, const Topology& topology,
+                                         ProcessId process);
 
 void bind_effects(pybind11::module_& m);
 

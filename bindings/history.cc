@@ -30,18 +30,21 @@ History as_history(const Rows& rows) {
 }
 
 void bind_history(py::module_& m) {
-  PYBIND11_NUMPY_DTYPE(Row, time, position, aux, digest, op, message, cause, place, key, transaction, epoch, size,
-                       trace, process, incarnation, attempt, code, flags, kind, phase);
+  PYBIND11_NUMPY_DTYPE(Row, time, position, aux, digest, op, message, cause, place, key, transaction, epoch,
+                       size, trace, process, incarnation, attempt, code, flags, kind, phase);
   m.attr("ROW") = py::dtype::of<Row>();
   m.attr("NO_PLACE") = no_place;
   m.attr("NO_PROCESS") = no_process;
 
   py::list kinds, phases;
-  for (unsigned i = 0; i < static_cast<unsigned>(Kind::count_); ++i) kinds.append(name_of(static_cast<Kind>(i)));
-  for (unsigned i = 0; i <= static_cast<unsigned>(Phase::unknown); ++i) phases.append(name_of(static_cast<Phase>(i)));
+  for (unsigned i = 0; i < static_cast<unsigned>(Kind::count_); ++i)
+    kinds.append(name_of(static_cast<Kind>(i)));
+  for (unsigned i = 0; i <= static_cast<unsigned>(Phase::unknown); ++i)
+    phases.append(name_of(static_cast<Phase>(i)));
   m.attr("KINDS") = py::tuple(kinds);
   m.attr("PHASES") = py::tuple(phases);
-  m.def("hash_of", [](const Rows& rows) { return as_history(rows).hash(); }, py::arg("rows"));
+  m.def(
+      "hash_of", [](const Rows& rows) { return as_history(rows).hash(); }, py::arg("rows"));
 
   py::dict flags;
   flags["duplicate"] = flag::duplicate;

@@ -13,12 +13,18 @@ namespace {
 
 std::string_view name_of(Role role) {
   switch (role) {
-    case Role::broker: return "broker";
-    case Role::workload: return "workload";
-    case Role::stage: return "stage";
-    case Role::observer: return "observer";
-    case Role::auditor: return "auditor";
-    case Role::lab: return "lab";
+    case Role::broker:
+      return "broker";
+    case Role::workload:
+      return "workload";
+    case Role::stage:
+      return "stage";
+    case Role::observer:
+      return "observer";
+    case Role::auditor:
+      return "auditor";
+    case Role::lab:
+      return "lab";
   }
   return "";
 }
@@ -101,17 +107,20 @@ void bind_scenario(py::module_& m) {
       .def_readonly("stages", &Scenario::stages)
       .def_readonly("observers", &Scenario::observers)
       .def_readonly("claims", &Scenario::claims)
-      .def_property_readonly("menu", [](const Scenario& s) {
-        std::vector<std::string_view> names;
-        for (const Action action : s.menu.menu) names.push_back(mqlab::name_of(action));
-        return names;
-      })
+      .def_property_readonly("menu",
+                             [](const Scenario& s) {
+                               std::vector<std::string_view> names;
+                               for (const Action action : s.menu.menu)
+                                 names.push_back(mqlab::name_of(action));
+                               return names;
+                             })
       .def_property_readonly("faults", [](const Scenario& s) { return s.faults.size(); })
-      .def_property_readonly("requests", [](const Scenario& s) {
-        std::uint64_t requests = 0;
-        for (const WorkloadSpec& workload : s.workloads) requests += workload.messages;
-        return requests;
-      })
+      .def_property_readonly("requests",
+                             [](const Scenario& s) {
+                               std::uint64_t requests = 0;
+                               for (const WorkloadSpec& workload : s.workloads) requests += workload.messages;
+                               return requests;
+                             })
       .def("to_toml", [](const Scenario& s) { return to_toml(s); });
   m.def("read_scenario", &read, py::arg("toml"), py::arg("file"),
         py::arg("overrides") = std::vector<std::pair<std::string, std::string>>());

@@ -75,8 +75,8 @@ search::Report verify(const Scenario& scenario, const search::Options& options, 
   return report;
 }
 
-search::Options options(std::uint64_t seed, std::uint64_t schedules, std::optional<double> seconds, unsigned jobs,
-                        std::vector<std::string> claims) {
+search::Options options(std::uint64_t seed, std::uint64_t schedules, std::optional<double> seconds,
+                        unsigned jobs, std::vector<std::string> claims) {
   search::Options o;
   o.seed = seed;
   o.schedules = schedules;
@@ -94,8 +94,8 @@ Scenario spelled_out(const Scenario& scenario, const Schedule& schedule) {
   return out;
 }
 
-/// Faults for live control runs, spread over all that the menu allows: portable anchors, and only what can be done
-/// to a process on a real machine. The search has tried every one of them.
+/// Faults for live control runs, spread over all that the menu allows: portable anchors, and only what can be
+/// done to a process on a real machine. The search has tried every one of them.
 std::vector<Schedule> probes(const Scenario& scenario, std::uint64_t seed, std::size_t count) {
   const py::gil_scoped_release release;
   const sim::Setup setup(scenario);
@@ -162,7 +162,8 @@ void bind_report(py::module_& m) {
 void bind_search(py::module_& m) {
   py::class_<Schedule>(m, "Schedule")
       .def(py::init([](std::uint64_t seed, std::vector<MessageId> masked, bool zero_jitter) {
-             return Schedule{.seed = seed, .faults = {}, .masked = std::move(masked), .zero_jitter = zero_jitter};
+             return Schedule{
+                 .seed = seed, .faults = {}, .masked = std::move(masked), .zero_jitter = zero_jitter};
            }),
            py::arg("seed") = 1, py::arg("masked") = std::vector<MessageId>(), py::arg("zero_jitter") = false)
       .def_readonly("seed", &Schedule::seed)
