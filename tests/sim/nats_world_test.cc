@@ -111,6 +111,19 @@ TEST(NatsWorld, IdlingCostsNothing) {
   EXPECT_LT(late, 15u);
 }
 
+// Cut off from everything, then the servers restart unseen: when the network is back, so is the client.
+TEST(NatsWorld, ARestartBehindAPartitionIsNoticed) {
+  NatsRun run(pipeline +
+              "[[fault]]\nat = \"1050ms\"\naction = \"partition\"\ntarget = \"work-0\"\nheal = \"10s\"\n"
+              "[[fault]]\nat = \"2s\"\naction = \"kill\"\ntarget = \"nats\"\nheal = \"1s\"\n");
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    run.run(seed);
+    EXPECT_TRUE(run.quiet());
+    EXPECT_EQ(run.rows(Kind::up, "work-0").size(), 1u) << seed;
+    EXPECT_GT(at(run.rows(Kind::up, "work-0").at(0)), 11.0) << seed;
+  }
+}
+
 TEST(NatsWorld, APausedConsumerLosesItsMessagesToTheOther) {
   NatsRun run(pipeline +
               "[[fault]]\nat = { process = \"work-0\", step = \"handle\", nth = 5 }\naction = "

@@ -22,7 +22,7 @@ Replicas::Replicas(NatsCluster& cluster, Stream& stream)
       copy.configured_on_disk = true;
     } else {
       // The first sync comes at a random time in the second half of the interval. [nats-server: filestore.go
-      // startAgeChk, syncBlocks timer]
+      // syncBlocks]
       const Duration half = values.server.sync_interval / 2;
       const auto bits = cluster.world().draw(Purpose::fsync, stream.index(), copy.node);
       copy.interval = values.server.sync_interval;

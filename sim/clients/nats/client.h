@@ -138,7 +138,8 @@ class NatsClient final : public Client, public Component {
   std::uint32_t server_ = 0;  ///< which of the pool is tried, or connected to
   std::uint32_t tried_ = 0;   ///< since the connection was lost
   Instant connected_at_ = {};
-  bool silent_ = false;  ///< the server does not answer pings
+  Incarnation server_life_ = 0;  ///< of the server it connected to
+  bool silent_ = false;          ///< the server does not answer pings
   std::uint32_t silence_generation_ = 0;
   std::uint32_t down_epoch_ = 0;
 

@@ -49,6 +49,7 @@ void NatsClient::connect_to(ProcessId node) {
   connected_ = true;
   tried_ = 0;
   connected_at_ = world.now();
+  server_life_ = world.incarnation(node);
   connection_->node = node;
   connection_->served = ++connection_->epoch;
   world.network().reconnected(process_.self(), node);
@@ -133,20 +134,19 @@ void NatsClient::watch_server() {
   world.schedule(stale, *this, ClientEvent::disconnected, 0, connection_->epoch, silence_generation_);
 }
 
+/// A killed server's kernel closes the connection, if that gets through; one that has restarted answers what
+/// it does not know with a reset.
 void NatsClient::life_changed(ProcessId process, LifeChange change) {
-  if (!connected_) return;
+  const bool network = change == LifeChange::cut || change == LifeChange::joined;
+  if (!connected_ || (!network && process != connection_->node)) return;
   World& world = cluster_.world();
-  if (change == LifeChange::cut || change == LifeChange::joined) return watch_server();
-  if (process != connection_->node) return;
-  switch (change) {
-    case LifeChange::killed:     // the kernel closes the connection
-    case LifeChange::restarted:  // after a power loss: the host answers what it does not know with a reset
-      world.after(world.network().delay(process, process_.self()), *this, ClientEvent::disconnected, 0,
-                  connection_->epoch);
-      break;
-    default:
-      watch_server();
-      break;
+  const ProcessId server = connection_->node;
+  const bool closed = change == LifeChange::killed || world.incarnation(server) != server_life_;
+  if (closed && reaches(server)) {
+    world.after(world.network().delay(server, process_.self()), *this, ClientEvent::disconnected, 0,
+                connection_->epoch);
+  } else {
+    watch_server();
   }
 }
 
