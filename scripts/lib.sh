@@ -76,7 +76,7 @@ install_package() {
   description=$(content_hash pyproject.toml)
   [ -x .venv/bin/mqlab ] && fresh package "$description" && return
   quietly "the package and its command" build/logs/package.log \
-    "$python" -m pip install --no-build-isolation --no-deps -e . -C wheel.cmake=false -C editable.mode=inplace
+    "$python" -m pip install --no-build-isolation --no-deps -e . --config-settings=wheel.cmake=false --config-settings=editable.mode=inplace
   finished package "$description"
 }
 
