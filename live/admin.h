@@ -19,17 +19,17 @@ struct PlaceState {
 
 struct GroupState {
   std::string group;
-  std::uint32_t stage = 0;        ///< into Scenario::stages
+  std::uint32_t stage = 0;  ///< into Scenario::stages
   PlaceId place = no_place;
-  std::int64_t committed = -1;    ///< next position to read; −1 = none
-  std::int64_t undelivered = 0;   ///< queues: not yet handed out
-  std::int64_t unacked = 0;       ///< queues: handed out, not acknowledged
+  std::int64_t committed = -1;   ///< next position to read; −1 = none
+  std::int64_t undelivered = 0;  ///< queues: not yet handed out
+  std::int64_t unacked = 0;      ///< queues: handed out, not acknowledged
 };
 
 struct SystemState {
   std::vector<PlaceState> places;
   std::vector<GroupState> groups;
-  bool whole = true;              ///< every partition has its leader and all replicas in sync
+  bool whole = true;  ///< every partition has its leader and all replicas in sync
 };
 
 /// Where audited records go.
@@ -55,13 +55,15 @@ struct AdminContext {
   std::string address;
   std::string tag;
   RunClock clock;
+  bool warm = false;  ///< an earlier run on this cluster went the whole way: a short round trip will do
 };
 
 class Admin {
  public:
   virtual ~Admin() = default;
-  /// Waits until the cluster answers, makes the scenario's topics or streams with their consumers, and carries a
-  /// message through a place of its own and back. Throws PortError with what was still missing after `patience`.
+  /// Waits until the cluster answers, makes the scenario's topics or streams with their consumers, and
+  /// carries a message through a place of its own and back. Throws PortError with what was still missing
+  /// after `patience`.
   virtual void setup(Duration patience) = 0;
   /// Deletes what setup() made.
   virtual void remove() = 0;

@@ -52,14 +52,19 @@ class EventQueue {
   void settle(const Settlement& settlement);
   /// Waits at most until `deadline` (steady clock). False when nothing came.
   bool pop(OwnedEvent& event, std::chrono::steady_clock::time_point deadline);
+  /// Does not wait: a wait that is over before it begins still costs a system call.
+  bool try_pop(OwnedEvent& event);
   /// Makes the waiting pop() return at once.
   void wake();
 
  private:
+  bool take(OwnedEvent& event);
+
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<OwnedEvent> events_;
   bool woken_ = false;
+  bool waiting_ = false;
 };
 
 }  // namespace mqlab::live

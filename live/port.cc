@@ -20,7 +20,8 @@ const BrokerSpec& broker_of(const Scenario& scenario, const Topology& topology, 
   const std::uint32_t broker = topology.topics[topics.front()].broker;
   for (const TopicId topic : topics) {
     if (topology.topics[topic].broker != broker) {
-      throw PortError(topology.processes[process].name + ": a process that talks to two brokers cannot run in the live world");
+      throw PortError(topology.processes[process].name +
+                      ": a process that talks to two brokers cannot run in the live world");
     }
   }
   return scenario.brokers[broker];
@@ -30,9 +31,14 @@ std::unique_ptr<Port> make_port(const PortContext& context, const std::string& s
   const BrokerSpec& broker = broker_of(context.scenario, context.topology, context.process);
   std::unique_ptr<Port> port;
   switch (broker.kind) {
-    case BrokerKind::kafka: port = make_kafka_port(context); break;
-    case BrokerKind::nats: port = make_nats_port(context); break;
-    default: throw PortError("no live port to " + std::string(name_of(broker.kind)));
+    case BrokerKind::kafka:
+      port = make_kafka_port(context);
+      break;
+    case BrokerKind::nats:
+      port = make_nats_port(context);
+      break;
+    default:
+      throw PortError("no live port to " + std::string(name_of(broker.kind)));
   }
   const TopicId store = ports_of(context.scenario, context.topology, context.process).store;
   if (store == no_topic) return port;

@@ -1,4 +1,5 @@
-// A port to a real system: carries out a module's effects and gives back events. One per incarnation of a process.
+// A port to a real system: carries out a module's effects and gives back events. One per incarnation of a
+// process.
 #pragma once
 #include <functional>
 #include <memory>
@@ -51,7 +52,9 @@ class Port {
 };
 
 /// Name on the broker: the scenario's own, and the tag behind it.
-inline std::string tagged(const std::string& name, const std::string& tag) { return tag.empty() ? name : name + "-" + tag; }
+inline std::string tagged(const std::string& name, const std::string& tag) {
+  return tag.empty() ? name : name + "-" + tag;
+}
 
 /// "embed-{instance}" → "embed-0".
 std::string with_instance(std::string text, std::uint32_t instance);

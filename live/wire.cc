@@ -28,8 +28,8 @@ static_assert(std::endian::native == std::endian::little, "the wire format is th
 }  // namespace
 
 void encode(const Message& m, const Writer& writer, std::vector<std::byte>& out) {
-  const Header header{magic, writer.process, writer.incarnation, 1, m.id, m.cause, m.key, m.size, m.payload.size,
-                      writer.transaction, m.digest};
+  const Header header{magic,  writer.process, writer.incarnation, 1,       m.id, m.cause, m.key,
+                      m.size, m.payload.size, writer.transaction, m.digest};
   const std::size_t carried = sizeof header + m.payload.size;
   out.resize(std::max<std::size_t>(m.size, carried));
   std::memcpy(out.data(), &header, sizeof header);

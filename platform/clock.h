@@ -20,6 +20,13 @@ inline std::int64_t wall_ns() {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
+/// The same clock as of the last timer tick (a few milliseconds ago at most), for a fraction of the price.
+inline std::int64_t coarse_monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
 class RunClock {
  public:
   /// Both origins belong to the same moment, the begin of the run.
@@ -27,7 +34,7 @@ class RunClock {
       : monotonic_origin_(monotonic_origin_ns), wall_origin_(wall_origin_ns) {}
 
   Instant mono() const { return {monotonic_ns() - monotonic_origin_}; }
-  Now now() const { return {mono(), {wall_ns() - wall_origin_}}; }
+  Instant wall() const { return {wall_ns() - wall_origin_}; }
   /// A wall time as brokers store it → time since the run began.
   Instant from_wall(std::int64_t since_1970_ns) const { return {since_1970_ns - wall_origin_}; }
 

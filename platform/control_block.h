@@ -1,4 +1,5 @@
-// A page shared by the lab's controller and all workers of a run: which fault is armed, when the workload begins.
+// A page shared by the lab's controller and all workers of a run: which fault is armed, when the workload
+// begins.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace mqlab {
 struct ControlPage {
   static constexpr std::uint64_t magic_value = 0x314c5443424c514d;  // "MQLBCTL1"
   std::uint64_t magic;
-  /// Upper half: number of the armed fault, set by the controller once the one before was carried out. Lower half:
-  /// how many rows have matched it, counted by the workers together.
+  /// Upper half: number of the armed fault, set by the controller once the one before was carried out. Lower
+  /// half: how many rows have matched it, counted by the workers together.
   std::atomic<std::uint64_t> armed_and_seen;
   /// When the workload begins, on the run's clock; 0 = not yet.
   std::atomic<std::int64_t> begin_ns;
@@ -27,7 +28,8 @@ class ControlBlock {
   explicit ControlBlock(const std::string& path);
 
   std::uint32_t armed() const { return static_cast<std::uint32_t>(page().armed_and_seen.load() >> 32); }
-  /// A row matched fault `fault`, of which the nth match counts. True for exactly one caller: the one that is it.
+  /// A row matched fault `fault`, of which the nth match counts. True for exactly one caller: the one that is
+  /// it.
   bool count_match(std::uint32_t fault, std::uint32_t nth);
   std::int64_t begin_ns() const { return page().begin_ns.load(); }
 

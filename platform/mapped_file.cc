@@ -13,7 +13,9 @@
 
 namespace mqlab {
 namespace {
-[[noreturn]] void fail(int error, const std::string& path) { throw std::system_error(error, std::generic_category(), path); }
+[[noreturn]] void fail(int error, const std::string& path) {
+  throw std::system_error(error, std::generic_category(), path);
+}
 }  // namespace
 
 MappedFile::MappedFile(std::string path, int file, std::size_t size, std::size_t mapped)
@@ -52,8 +54,11 @@ MappedFile MappedFile::open(const std::string& path) {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), base_(std::exchange(other.base_, nullptr)),
-      size_(other.size_), mapped_(other.mapped_) {}
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      base_(std::exchange(other.base_, nullptr)),
+      size_(other.size_),
+      mapped_(other.mapped_) {}
 
 MappedFile::~MappedFile() {
   if (base_ != nullptr) munmap(base_, mapped_);

@@ -1,4 +1,5 @@
-// A file in memory. What was written stays in the file when the process is killed, since the pages are the kernel's.
+// A file in memory. What was written stays in the file when the process is killed, since the pages are the
+// kernel's.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -7,8 +8,8 @@ namespace mqlab {
 
 class MappedFile {
  public:
-  /// Creates (or empties) `path` with `bytes` zeroed bytes on disk and room to grow in place up to `most_bytes`.
-  /// Throws std::system_error, on a full disk too.
+  /// Creates (or empties) `path` with `bytes` zeroed bytes on disk and room to grow in place up to
+  /// `most_bytes`. Throws std::system_error, on a full disk too.
   static MappedFile create(const std::string& path, std::size_t bytes, std::size_t most_bytes);
   /// Maps an existing file as it is, for reading and writing.
   static MappedFile open(const std::string& path);
@@ -19,7 +20,8 @@ class MappedFile {
 
   std::byte* data() const { return base_; }
   std::size_t size() const { return size_; }
-  /// The address stays. Disk blocks are reserved at once: a full disk is an exception here, never a signal later.
+  /// The address stays. Disk blocks are reserved at once: a full disk is an exception here, never a signal
+  /// later.
   void grow(std::size_t bytes);
   /// Cuts the file; the mapping stays.
   void cut(std::size_t bytes);

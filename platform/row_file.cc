@@ -20,7 +20,9 @@ RowFile::RowFile(const std::string& path, ProcessId process, Incarnation incarna
   header->magic = RowFileHeader::magic_value;
 }
 
-void RowFile::grow() { file_.grow(std::min(file_.size() + (file_.size() < step_bytes ? file_.size() : step_bytes), most_bytes)); }
+void RowFile::grow() {
+  file_.grow(std::min(file_.size() + (file_.size() < step_bytes ? file_.size() : step_bytes), most_bytes));
+}
 
 void RowFile::close(WorkerState state, const std::string& reason) {
   publish();

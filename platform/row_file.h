@@ -1,8 +1,8 @@
 // The rows of one incarnation of one process, in a file that outlives a kill -9.
 //
-// Layout: one page of header, then the rows as they lie in memory. `count` is stored after the rows it counts, so a
-// reader that trusts it never sees half a row. The lab's controller reads the same layout from Python
-// (bindings/mqlab/live/row_files.py).
+// Layout: one page of header, then the rows as they lie in memory. `count` is stored after the rows it
+// counts, so a reader that trusts it never sees half a row. The lab's controller reads the same layout from
+// Python (bindings/mqlab/live/row_files.py).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -26,12 +26,13 @@ struct RowFileHeader {
   std::uint32_t row_bytes;
   ProcessId process;
   Incarnation incarnation;
-  std::atomic<std::uint64_t> count;         ///< rows that are whole
-  std::atomic<std::uint32_t> state;         ///< WorkerState
-  std::atomic<std::uint32_t> idle;          ///< 1: workload all sent and every effect settled
-  std::atomic<std::uint32_t> halted;        ///< 1 + the number of the fault whose anchor stopped this process; 0 = none
+  std::atomic<std::uint64_t> count;  ///< rows that are whole
+  std::atomic<std::uint32_t> state;  ///< WorkerState
+  std::atomic<std::uint32_t> idle;   ///< 1: workload all sent and every effect settled
+  std::atomic<std::uint32_t>
+      halted;  ///< 1 + the number of the fault whose anchor stopped this process; 0 = none
   std::uint32_t reserved;
-  std::atomic<std::uint64_t> halted_row;    ///< the row that set it off
+  std::atomic<std::uint64_t> halted_row;  ///< the row that set it off
   char reason[256];
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

@@ -11,7 +11,9 @@ namespace {
 class KafkaPort final : public Port {
  public:
   explicit KafkaPort(const PortContext& context)
-      : context_(context), ports_(ports_of(context.scenario, context.topology, context.process)), names_(context.topology, context.tag) {}
+      : context_(context),
+        ports_(ports_of(context.scenario, context.topology, context.process)),
+        names_(context.topology, context.tag) {}
 
   Capabilities capabilities() const override {
     Capabilities c;
@@ -51,7 +53,8 @@ class KafkaPort final : public Port {
       case Kind::abort_transaction:
         if (producer_) return producer_->carry_out(e, transaction, consumer_ ? &*consumer_ : nullptr);
         break;
-      default: break;
+      default:
+        break;
     }
     settle(e, Outcome::fail);  // outside the capabilities: refused when the scenario loads
   }
@@ -70,7 +73,8 @@ class KafkaPort final : public Port {
   }
   const Properties& consumer_properties() const {
     const ProcessInfo& info = context_.topology.processes[context_.process];
-    return info.role == Role::observer ? context_.scenario.observers[info.index].consumer : context_.scenario.stages[info.index].consumer;
+    return info.role == Role::observer ? context_.scenario.observers[info.index].consumer
+                                       : context_.scenario.stages[info.index].consumer;
   }
   void settle(const Effect& e, Outcome outcome) {
     Settlement s;
@@ -91,6 +95,8 @@ class KafkaPort final : public Port {
 }  // namespace
 }  // namespace kafka
 
-std::unique_ptr<Port> make_kafka_port(const PortContext& context) { return std::make_unique<kafka::KafkaPort>(context); }
+std::unique_ptr<Port> make_kafka_port(const PortContext& context) {
+  return std::make_unique<kafka::KafkaPort>(context);
+}
 
 }  // namespace mqlab::live

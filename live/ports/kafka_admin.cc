@@ -14,7 +14,8 @@ constexpr const char* ready_topic = "mqlab-ready";
 
 class KafkaAdmin final : public Admin {
  public:
-  explicit KafkaAdmin(const AdminContext& context) : context_(context), names_(context.topology, context.tag) {
+  explicit KafkaAdmin(const AdminContext& context)
+      : context_(context), names_(context.topology, context.tag) {
     for (const TopicInfo& topic : context.topology.topics) {
       if (topic.kind != TopicKind::topic || topic.broker != context.broker) continue;
       for (std::uint32_t p = 0; p < topic.partitions; ++p) places_.push_back({topic.first_place + p, -1});
@@ -26,10 +27,11 @@ class KafkaAdmin final : public Admin {
     const ClientPtr producer = lab_producer(context_.address, "");
     const std::vector<TopicSpec> topics = wanted_topics();
     retry(until, [&] {
-      if (look(producer.get(), nodes(), 1000).leaders.empty() && !everyone_there(producer.get())) throw PortError("not all nodes are there");
+      if (look(producer.get(), nodes(), 1000).leaders.empty() && !everyone_there(producer.get()))
+        throw PortError("not all nodes are there");
       create_topics(producer.get(), topics, timeout_ms);
     });
-    retry(until, [&] { round_trip(context_.address, ready_topic, transactional()); });
+    retry(until, [&] { round_trip(context_.address, ready_topic, transactional() && !context_.warm); });
     retry(until, [&] {
       if (!look(producer.get(), nodes(), 1000).whole) throw PortError("not all replicas are in sync");
     });
@@ -55,7 +57,8 @@ class KafkaAdmin final : public Admin {
   std::uint32_t leader(PlaceId place) override {
     const PlaceInfo& info = context_.topology.places[place];
     const ClusterView view = look(all().get(), nodes(), timeout_ms);
-    const auto found = view.leaders.find({names_.topic(info.topic), static_cast<std::int32_t>(info.partition)});
+    const auto found =
+        view.leaders.find({names_.topic(info.topic), static_cast<std::int32_t>(info.partition)});
     return found == view.leaders.end() || found->second < 0 ? 0 : static_cast<std::uint32_t>(found->second);
   }
 
@@ -63,7 +66,8 @@ class KafkaAdmin final : public Admin {
     const ListPtr partitions = names_.list(places_, false);
     const auto end = ends(all().get(), partitions.get(), timeout_ms);
     const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
-    const auto visible = transactional() ? committed_offsets(partitions.get()) : std::map<PlaceId, std::vector<bool>>{};
+    const auto visible =
+        transactional() ? committed_offsets(partitions.get()) : std::map<PlaceId, std::vector<bool>>{};
     std::map<PlaceId, std::int64_t> counts, stable_of;
     for (std::size_t i = 0; i < places_.size(); ++i) stable_of[places_[i].place] = stable[i];
     const auto done = read_all(all().get(), partitions.get(), [&](const rd_kafka_message_t& m) {
@@ -72,9 +76,11 @@ class KafkaAdmin final : public Admin {
       rd_kafka_timestamp_type_t type{};
       const Instant stamp = context_.clock.from_wall(rd_kafka_message_timestamp(&m, &type) * 1'000'000);
       const auto wire = decode({static_cast<const std::byte*>(m.payload), m.len});
-      sink.record({place, m.offset, stamp, fate(place, m.offset, visible, stable_of[place])}, wire.value_or(WireMessage{}));
+      sink.record({place, m.offset, stamp, fate(place, m.offset, visible, stable_of[place])},
+                  wire.value_or(WireMessage{}));
     });
-    for (std::size_t i = 0; i < places_.size(); ++i) sink.end(places_[i].place, end[i], counts[places_[i].place], done[i]);
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      sink.end(places_[i].place, end[i], counts[places_[i].place], done[i]);
     each_group([&](std::uint32_t stage, const std::string& group, const std::vector<PlacePosition>& inputs) {
       for (const PlacePosition& p : committed_of(group, inputs)) sink.committed(p.place, p.position, stage);
     });
@@ -91,7 +97,8 @@ class KafkaAdmin final : public Admin {
 
   bool transactional() const {
     const auto has = [](const auto& owner) { return find(owner.producer, "transactional.id") != nullptr; };
-    return std::ranges::any_of(context_.scenario.stages, has) || std::ranges::any_of(context_.scenario.workloads, has);
+    return std::ranges::any_of(context_.scenario.stages, has) ||
+           std::ranges::any_of(context_.scenario.workloads, has);
   }
 
   std::vector<TopicSpec> wanted_topics() const {
@@ -126,15 +133,17 @@ class KafkaAdmin final : public Admin {
     const ListPtr partitions = names_.list(places_, false);
     const auto end = ends(all().get(), partitions.get(), timeout_ms);
     const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
-    for (std::size_t i = 0; i < places_.size(); ++i) state.places.push_back({places_[i].place, end[i], stable[i]});
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      state.places.push_back({places_[i].place, end[i], stable[i]});
     each_group([&](std::uint32_t stage, const std::string& group, const std::vector<PlacePosition>& inputs) {
-      for (const PlacePosition& p : committed_of(group, inputs)) state.groups.push_back({group, stage, p.place, p.position, 0, 0});
+      for (const PlacePosition& p : committed_of(group, inputs))
+        state.groups.push_back({group, stage, p.place, p.position, 0, 0});
     });
     return state;
   }
 
-  /// A client of this library that had no part in a topic may hold on to a leader that is none any more: after an
-  /// error the next question is asked by fresh ones.
+  /// A client of this library that had no part in a topic may hold on to a leader that is none any more:
+  /// after an error the next question is asked by fresh ones.
   void forget_clients() {
     all_.reset();
     committed_.reset();
@@ -159,18 +168,22 @@ class KafkaAdmin final : public Admin {
       std::vector<PlacePosition> inputs;
       for (const std::string& input : stage.inputs) {
         const TopicInfo& topic = context_.topology.topics[context_.topology.topic(input)];
-        for (std::uint32_t p = 0; topic.broker == context_.broker && p < topic.partitions; ++p) inputs.push_back({topic.first_place + p, -1});
+        for (std::uint32_t p = 0; topic.broker == context_.broker && p < topic.partitions; ++p)
+          inputs.push_back({topic.first_place + p, -1});
       }
-      if (!inputs.empty()) visit(s, tagged(named == nullptr ? stage.name : named->value, context_.tag), inputs);
+      if (!inputs.empty())
+        visit(s, tagged(named == nullptr ? stage.name : named->value, context_.tag), inputs);
     }
   }
 
-  std::vector<PlacePosition> committed_of(const std::string& group, const std::vector<PlacePosition>& inputs) {
+  std::vector<PlacePosition> committed_of(const std::string& group,
+                                          const std::vector<PlacePosition>& inputs) {
     ClientPtr& client = groups_[group];
     if (!client) client = lab_consumer(context_.address, group, false);
     const ListPtr list = names_.list(inputs, false);
     const auto error = rd_kafka_committed(client.get(), list.get(), timeout_ms);
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) throw PortError("offsets of group " + group + ": " + rd_kafka_err2str(error));
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+      throw PortError("offsets of group " + group + ": " + rd_kafka_err2str(error));
     return names_.places(list.get());
   }
 
@@ -186,12 +199,14 @@ class KafkaAdmin final : public Admin {
     return seen;
   }
 
-  std::uint16_t fate(PlaceId place, std::int64_t offset, const std::map<PlaceId, std::vector<bool>>& visible, std::int64_t stable) const {
+  std::uint16_t fate(PlaceId place, std::int64_t offset, const std::map<PlaceId, std::vector<bool>>& visible,
+                     std::int64_t stable) const {
     if (!transactional()) return 0;
     if (offset >= stable) return flag::open;
     const auto found = visible.find(place);
     const auto at = static_cast<std::size_t>(offset);
-    return found != visible.end() && at < found->second.size() && found->second[at] ? std::uint16_t{0} : flag::aborted;
+    return found != visible.end() && at < found->second.size() && found->second[at] ? std::uint16_t{0}
+                                                                                    : flag::aborted;
   }
 
   AdminContext context_;
@@ -204,6 +219,8 @@ class KafkaAdmin final : public Admin {
 }  // namespace
 }  // namespace kafka
 
-std::unique_ptr<Admin> make_kafka_admin(const AdminContext& context) { return std::make_unique<kafka::KafkaAdmin>(context); }
+std::unique_ptr<Admin> make_kafka_admin(const AdminContext& context) {
+  return std::make_unique<kafka::KafkaAdmin>(context);
+}
 
 }  // namespace mqlab::live

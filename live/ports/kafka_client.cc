@@ -29,13 +29,15 @@ constexpr auto assignors = std::to_array<Renamed>({
 std::string assignment_strategy(std::string value) {
   for (const auto& [java, librdkafka] : assignors) {
     const std::string whole = "org.apache.kafka.clients.consumer." + std::string(java);
-    for (std::size_t at = value.find(whole); at != std::string::npos; at = value.find(whole)) value.replace(at, whole.size(), librdkafka);
+    for (std::size_t at = value.find(whole); at != std::string::npos; at = value.find(whole))
+      value.replace(at, whole.size(), librdkafka);
   }
   std::erase(value, ' ');
   return value;
 }
 
-rd_kafka_resp_err_t on_sent(rd_kafka_t*, int, const char*, int32_t, int16_t key, int16_t, int32_t, size_t, void* opaque) {
+rd_kafka_resp_err_t on_sent(rd_kafka_t*, int, const char*, int32_t, int16_t key, int16_t, int32_t, size_t,
+                            void* opaque) {
   // Kafka's API keys, org.apache.kafka.common.protocol.ApiKeys
   constexpr auto kinds = [] {
     std::array<RequestKind, 32> table{};
@@ -55,7 +57,9 @@ rd_kafka_resp_err_t on_sent(rd_kafka_t*, int, const char*, int32_t, int16_t key,
     table[28] = RequestKind::txn_offset_commit;
     return table;
   }();
-  const RequestKind kind = key >= 0 && static_cast<std::size_t>(key) < kinds.size() ? kinds[static_cast<std::size_t>(key)] : RequestKind::none;
+  const RequestKind kind = key >= 0 && static_cast<std::size_t>(key) < kinds.size()
+                               ? kinds[static_cast<std::size_t>(key)]
+                               : RequestKind::none;
   if (kind != RequestKind::none) (*static_cast<const std::function<void(RequestKind)>*>(opaque))(kind);
   return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
@@ -76,13 +80,15 @@ bool fenced(rd_kafka_resp_err_t error) {
 }  // namespace
 
 Conf::Conf() : conf_(rd_kafka_conf_new()) {
-  // Errors of consequence come back with the operation; the library's own log lines go to stderr, the worker's log.
+  // Errors of consequence come back with the operation; the library's own log lines go to stderr, the
+  // worker's log.
   set("log_level", "4");
 }
 
 void Conf::set(const std::string& name, const std::string& value) {
   std::array<char, 256> why{};
-  if (rd_kafka_conf_set(conf_.get(), name.c_str(), value.c_str(), why.data(), why.size()) != RD_KAFKA_CONF_OK) {
+  if (rd_kafka_conf_set(conf_.get(), name.c_str(), value.c_str(), why.data(), why.size()) !=
+      RD_KAFKA_CONF_OK) {
     throw PortError(name + " = " + value + ": " + why.data());
   }
 }
@@ -91,7 +97,8 @@ void Conf::apply(const Properties& properties, const std::string& owner) {
   for (const Property& p : properties) {
     std::string name = p.key;
     std::string value = p.value;
-    if (const auto found = std::ranges::find(renamed, name, &Renamed::java); found != renamed.end()) name = found->librdkafka;
+    if (const auto found = std::ranges::find(renamed, name, &Renamed::java); found != renamed.end())
+      name = found->librdkafka;
     if (name == "partition.assignment.strategy") value = assignment_strategy(value);
     if (name == "partitioner") continue;  // the lab computes the partition
     if (name == "max.poll.records") {
@@ -101,7 +108,8 @@ void Conf::apply(const Properties& properties, const std::string& owner) {
     std::array<char, 256> why{};
     const auto result = rd_kafka_conf_set(conf_.get(), name.c_str(), value.c_str(), why.data(), why.size());
     if (result == RD_KAFKA_CONF_OK) continue;
-    throw PortError(owner + ": " + p.key + " = " + p.value + ": " + library_version() + " cannot express it (" + why.data() + ")");
+    throw PortError(owner + ": " + p.key + " = " + p.value + ": " + library_version() +
+                    " cannot express it (" + why.data() + ")");
   }
 }
 
@@ -119,11 +127,17 @@ void report_requests(Conf& conf, const std::function<void(RequestKind)>& on_requ
   rd_kafka_conf_interceptor_add_on_new(conf.get(), "mqlab", on_new, opaque);
 }
 
+Names::Names(const Topology& topology, const std::string& tag) : topology_(topology) {
+  for (const TopicInfo& topic : topology.topics) topics_.push_back(tagged(topic.name, tag));
+}
+
 PlaceId Names::place(const char* topic, std::int32_t partition) const {
   for (TopicId id = 0; id < topology_.topics.size(); ++id) {
     const TopicInfo& info = topology_.topics[id];
-    if (info.kind != TopicKind::topic || this->topic(id) != topic) continue;
-    return partition >= 0 && static_cast<std::uint32_t>(partition) < info.partitions ? info.first_place + static_cast<PlaceId>(partition) : no_place;
+    if (info.kind != TopicKind::topic || topics_[id] != topic) continue;
+    return partition >= 0 && static_cast<std::uint32_t>(partition) < info.partitions
+               ? info.first_place + static_cast<PlaceId>(partition)
+               : no_place;
   }
   return no_place;
 }
@@ -132,7 +146,8 @@ ListPtr Names::list(std::span<const PlacePosition> places, bool with_positions) 
   ListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(places.size())));
   for (const PlacePosition& p : places) {
     const PlaceInfo& info = topology_.places[p.place];
-    auto* entry = rd_kafka_topic_partition_list_add(list.get(), topic(info.topic).c_str(), static_cast<std::int32_t>(info.partition));
+    auto* entry = rd_kafka_topic_partition_list_add(list.get(), topic(info.topic).c_str(),
+                                                    static_cast<std::int32_t>(info.partition));
     if (with_positions && p.position >= 0) entry->offset = p.position;
   }
   return list;
@@ -178,12 +193,17 @@ Failure failure_of(rd_kafka_resp_err_t error) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC: f.error = ErrorClass::fatal; break;
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+      f.error = ErrorClass::fatal;
+      break;
     case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
     case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
     case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:  // a commit by somebody who has no say any more
-    case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION: f.error = ErrorClass::abortable; break;
-    default: f.error = fenced(error) ? ErrorClass::fenced : ErrorClass::retriable;
+    case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION:
+      f.error = ErrorClass::abortable;
+      break;
+    default:
+      f.error = fenced(error) ? ErrorClass::fenced : ErrorClass::retriable;
   }
   return f;
 }

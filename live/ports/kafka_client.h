@@ -17,16 +17,20 @@ namespace mqlab::live::kafka {
 template <auto Free>
 struct Freed {
   template <class T>
-  void operator()(T* p) const { Free(p); }
+  void operator()(T* p) const {
+    Free(p);
+  }
 };
 using ClientPtr = std::unique_ptr<rd_kafka_t, Freed<rd_kafka_destroy>>;
 using ConfPtr = std::unique_ptr<rd_kafka_conf_t, Freed<rd_kafka_conf_destroy>>;
 using TopicPtr = std::unique_ptr<rd_kafka_topic_t, Freed<rd_kafka_topic_destroy>>;
 using MessagePtr = std::unique_ptr<rd_kafka_message_t, Freed<rd_kafka_message_destroy>>;
 using QueuePtr = std::unique_ptr<rd_kafka_queue_t, Freed<rd_kafka_queue_destroy>>;
-using ListPtr = std::unique_ptr<rd_kafka_topic_partition_list_t, Freed<rd_kafka_topic_partition_list_destroy>>;
+using ListPtr =
+    std::unique_ptr<rd_kafka_topic_partition_list_t, Freed<rd_kafka_topic_partition_list_destroy>>;
 using ErrorPtr = std::unique_ptr<rd_kafka_error_t, Freed<rd_kafka_error_destroy>>;
-using GroupPtr = std::unique_ptr<rd_kafka_consumer_group_metadata_t, Freed<rd_kafka_consumer_group_metadata_destroy>>;
+using GroupPtr =
+    std::unique_ptr<rd_kafka_consumer_group_metadata_t, Freed<rd_kafka_consumer_group_metadata_destroy>>;
 
 /// A client's settings on their way into librdkafka.
 class Conf {
@@ -34,8 +38,8 @@ class Conf {
   Conf();
   /// Throws PortError naming the setting when librdkafka refuses it.
   void set(const std::string& name, const std::string& value);
-  /// The scenario's properties by librdkafka's names; Java's where there is an equal. `owner` names them in errors.
-  /// Throws PortError for a setting that librdkafka cannot express.
+  /// The scenario's properties by librdkafka's names; Java's where there is an equal. `owner` names them in
+  /// errors. Throws PortError for a setting that librdkafka cannot express.
   void apply(const Properties& properties, const std::string& owner);
   /// Java's max.poll.records, which librdkafka does not have: the port keeps to it.
   std::uint32_t max_poll_records() const { return max_poll_records_; }
@@ -48,15 +52,15 @@ class Conf {
   std::uint32_t max_poll_records_ = 0xffff'ffff;
 };
 
-/// Tells `on_request` of each request the client puts on the wire, on the client's own threads. `on_request` must
-/// outlive the client.
+/// Tells `on_request` of each request the client puts on the wire, on the client's own threads. `on_request`
+/// must outlive the client.
 void report_requests(Conf& conf, const std::function<void(RequestKind)>& on_request);
 
 /// Places and topics of the broker by its own names.
 class Names {
  public:
-  Names(const Topology& topology, std::string tag) : topology_(topology), tag_(std::move(tag)) {}
-  std::string topic(TopicId id) const { return tagged(topology_.topics[id].name, tag_); }
+  Names(const Topology& topology, const std::string& tag);
+  const std::string& topic(TopicId id) const { return topics_[id]; }
   /// no_place for a topic that is not the scenario's.
   PlaceId place(const char* topic, std::int32_t partition) const;
   ListPtr list(std::span<const PlacePosition> places, bool with_positions) const;
@@ -64,7 +68,7 @@ class Names {
 
  private:
   const Topology& topology_;
-  std::string tag_;
+  std::vector<std::string> topics_;  ///< by TopicId
 };
 
 /// What a failure means to the application.

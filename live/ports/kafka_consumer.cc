@@ -8,20 +8,25 @@ namespace mqlab::live::kafka {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int slice_ms = 50;  ///< the library is asked for at most so long at a time, so that a stop is noticed
+constexpr int slice_ms =
+    50;  ///< the library is asked for at most so long at a time, so that a stop is noticed
 constexpr Duration seek_patience = Duration::seconds(5);
 
-/// The generation inside serialised group metadata: "CGMDv2:", then a 32-bit number (rdkafka_cgrp.c). There is no
-/// other way to it; 0 when the form is another.
+/// The generation inside serialised group metadata: "CGMDv2:", then a 32-bit number (rdkafka_cgrp.c). There
+/// is no other way to it; 0 when the form is another.
 std::uint32_t generation_in(const std::vector<char>& group) {
   constexpr std::string_view magic = "CGMDv2:";
   std::int32_t generation = 0;
-  if (group.size() < magic.size() + sizeof generation || std::memcmp(group.data(), magic.data(), magic.size()) != 0) return 0;
+  if (group.size() < magic.size() + sizeof generation ||
+      std::memcmp(group.data(), magic.data(), magic.size()) != 0)
+    return 0;
   std::memcpy(&generation, group.data() + magic.size(), sizeof generation);
   return generation < 0 ? 0 : static_cast<std::uint32_t>(generation);
 }
 
-bool cooperative(rd_kafka_t* client) { return std::strcmp(rd_kafka_rebalance_protocol(client), "COOPERATIVE") == 0; }
+bool cooperative(rd_kafka_t* client) {
+  return std::strcmp(rd_kafka_rebalance_protocol(client), "COOPERATIVE") == 0;
+}
 
 Properties with_names(Properties properties, const ProcessInfo& info, const std::string& tag) {
   for (Property& p : properties) {
@@ -35,7 +40,8 @@ Properties with_names(Properties properties, const ProcessInfo& info, const std:
   return properties;
 }
 
-/// Where an observer begins: what it would have seen counts from the beginning, unless its settings say otherwise.
+/// Where an observer begins: what it would have seen counts from the beginning, unless its settings say
+/// otherwise.
 std::int64_t first_offset(const Properties& properties) {
   const Property* reset = find(properties, "auto.offset.reset");
   return reset != nullptr && reset->value == "latest" ? RD_KAFKA_OFFSET_END : RD_KAFKA_OFFSET_BEGINNING;
@@ -43,7 +49,8 @@ std::int64_t first_offset(const Properties& properties) {
 
 }  // namespace
 
-Consumer::Consumer(const PortContext& context, const Names& names, const Properties& properties, const std::vector<TopicId>& inputs)
+Consumer::Consumer(const PortContext& context, const Names& names, const Properties& properties,
+                   const std::vector<TopicId>& inputs)
     : context_(context), names_(names) {
   const ProcessInfo& info = context.topology.processes[context.process];
   conf_.set("client.id", info.name);
@@ -75,8 +82,10 @@ Consumer::~Consumer() { close(); }
 
 void Consumer::subscribe(const std::vector<TopicId>& inputs) {
   const ListPtr topics(rd_kafka_topic_partition_list_new(static_cast<int>(inputs.size())));
-  for (const TopicId topic : inputs) rd_kafka_topic_partition_list_add(topics.get(), names_.topic(topic).c_str(), RD_KAFKA_PARTITION_UA);
-  if (const auto error = rd_kafka_subscribe(client_.get(), topics.get()); error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+  for (const TopicId topic : inputs)
+    rd_kafka_topic_partition_list_add(topics.get(), names_.topic(topic).c_str(), RD_KAFKA_PARTITION_UA);
+  if (const auto error = rd_kafka_subscribe(client_.get(), topics.get());
+      error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     throw PortError(std::string("subscribe: ") + rd_kafka_err2str(error));
   }
 }
@@ -104,9 +113,11 @@ void Consumer::commit(const Effect& effect) {
     OpId op;
   };
   auto* call = new Call{this, effect.op};
-  const auto done = [](rd_kafka_t*, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* list, void* opaque) {
+  const auto done = [](rd_kafka_t*, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* list,
+                       void* opaque) {
     const std::unique_ptr<Call> mine(static_cast<Call*>(opaque));
-    for (int i = 0; error == RD_KAFKA_RESP_ERR_NO_ERROR && list != nullptr && i < list->cnt; ++i) error = list->elems[i].err;
+    for (int i = 0; error == RD_KAFKA_RESP_ERR_NO_ERROR && list != nullptr && i < list->cnt; ++i)
+      error = list->elems[i].err;
     mine->self->settle(mine->op, Kind::commit, error);
   };
   const auto error = rd_kafka_commit_queue(client_.get(), offsets.get(), commits_.get(), done, call);
@@ -135,7 +146,8 @@ GroupPtr Consumer::group_of(std::uint32_t generation) {
     const auto found = groups_.find(generation);
     rd_kafka_consumer_group_metadata_t* group = nullptr;
     if (found != groups_.end()) {
-      const ErrorPtr error(rd_kafka_consumer_group_metadata_read(&group, found->second.data(), found->second.size()));
+      const ErrorPtr error(
+          rd_kafka_consumer_group_metadata_read(&group, found->second.data(), found->second.size()));
       if (!error) return GroupPtr(group);
     }
   }
@@ -154,8 +166,10 @@ void Consumer::run() {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
-    if (job.kind == Kind::fetch) fetch(job);
-    else do_job(job);
+    if (job.kind == Kind::fetch)
+      fetch(job);
+    else
+      do_job(job);
   }
   leave();
 }
@@ -176,7 +190,8 @@ void Consumer::fetch(const Job& job) {
       collected_.push_back(std::move(message));
       if (collected_.size() < max) continue;
     }
-    const bool over = job.wait != Duration::forever() && std::chrono::nanoseconds(Clock::now() - begin).count() >= job.wait.ns;
+    const bool over = job.wait != Duration::forever() &&
+                      std::chrono::nanoseconds(Clock::now() - begin).count() >= job.wait.ns;
     if (!collected_.empty() || over) return deliver_collected(true);
   }
 }
@@ -195,15 +210,23 @@ void Consumer::do_job(const Job& job) {
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
   switch (job.kind) {
     case Kind::seek: {
-      const ErrorPtr failed(rd_kafka_seek_partitions(client_.get(), list.get(), static_cast<int>(seek_patience.ns / 1'000'000)));
+      const ErrorPtr failed(rd_kafka_seek_partitions(client_.get(), list.get(),
+                                                     static_cast<int>(seek_patience.ns / 1'000'000)));
       if (failed) error = rd_kafka_error_code(failed.get());
       for (int i = 0; error == RD_KAFKA_RESP_ERR_NO_ERROR && i < list->cnt; ++i) error = list->elems[i].err;
       break;
     }
-    case Kind::pause: error = rd_kafka_pause_partitions(client_.get(), list.get()); break;
-    case Kind::resume: error = rd_kafka_resume_partitions(client_.get(), list.get()); break;
-    case Kind::leave: leave(); break;
-    default: error = RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED;
+    case Kind::pause:
+      error = rd_kafka_pause_partitions(client_.get(), list.get());
+      break;
+    case Kind::resume:
+      error = rd_kafka_resume_partitions(client_.get(), list.get());
+      break;
+    case Kind::leave:
+      leave();
+      break;
+    default:
+      error = RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED;
   }
   settle(job.op, job.kind, error);
 }
@@ -251,7 +274,8 @@ void Consumer::close() {
 
 // ---- rebalances ----
 
-void Consumer::on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* partitions, void* self) {
+void Consumer::on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t error,
+                            rd_kafka_topic_partition_list_t* partitions, void* self) {
   static_cast<Consumer*>(self)->rebalance(error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS, partitions);
 }
 
@@ -268,7 +292,8 @@ void Consumer::rebalance(bool assign, rd_kafka_topic_partition_list_t* partition
     return;
   }
   const ListPtr list = names_.list(answer->places, answer->kind == Kind::accept);
-  settle(answer->op, answer->kind, apply(answer->kind == Kind::accept, answer->kind == Kind::accept ? list.get() : partitions));
+  settle(answer->op, answer->kind,
+         apply(answer->kind == Kind::accept, answer->kind == Kind::accept ? list.get() : partitions));
 }
 
 void Consumer::assign_observer() {
@@ -284,7 +309,8 @@ void Consumer::assign_observer() {
 }
 
 /// Tells the module and waits for its accept or release; empty when the process stops meanwhile.
-std::optional<Consumer::Answer> Consumer::ask_module(bool assign, const rd_kafka_topic_partition_list_t* partitions) {
+std::optional<Consumer::Answer> Consumer::ask_module(bool assign,
+                                                     const rd_kafka_topic_partition_list_t* partitions) {
   OwnedEvent event;
   event.kind = assign ? EventKind::assigned : EventKind::revoking;
   event.lost = !assign && rd_kafka_assignment_lost(client_.get()) != 0;
@@ -299,12 +325,13 @@ std::optional<Consumer::Answer> Consumer::ask_module(bool assign, const rd_kafka
 
 rd_kafka_resp_err_t Consumer::apply(bool assign, const rd_kafka_topic_partition_list_t* partitions) {
   if (!cooperative(client_.get())) return rd_kafka_assign(client_.get(), assign ? partitions : nullptr);
-  const ErrorPtr error(assign ? rd_kafka_incremental_assign(client_.get(), partitions) : rd_kafka_incremental_unassign(client_.get(), partitions));
+  const ErrorPtr error(assign ? rd_kafka_incremental_assign(client_.get(), partitions)
+                              : rd_kafka_incremental_unassign(client_.get(), partitions));
   return error ? rd_kafka_error_code(error.get()) : RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/// Where the group is in each partition. Unknown (the coordinator does not answer) counts as none: the broker then
-/// decides again when the fetching starts.
+/// Where the group is in each partition. Unknown (the coordinator does not answer) counts as none: the broker
+/// then decides again when the fetching starts.
 void Consumer::fill_committed(rd_kafka_topic_partition_list_t* partitions) {
   for (int attempt = 0; attempt < 5 && !stopping_; ++attempt) {
     if (rd_kafka_committed(client_.get(), partitions, 3000) == RD_KAFKA_RESP_ERR_NO_ERROR) return;
@@ -317,7 +344,8 @@ std::uint32_t Consumer::remember_group() {
   void* bytes = nullptr;
   std::size_t size = 0;
   if (!group) return 0;
-  if (const ErrorPtr error(rd_kafka_consumer_group_metadata_write(group.get(), &bytes, &size)); error) return 0;
+  if (const ErrorPtr error(rd_kafka_consumer_group_metadata_write(group.get(), &bytes, &size)); error)
+    return 0;
   std::vector<char> image(static_cast<char*>(bytes), static_cast<char*>(bytes) + size);
   rd_kafka_mem_free(client_.get(), bytes);
   const std::uint32_t generation = generation_in(image);

@@ -1,6 +1,6 @@
-// The consuming half of the port to Kafka. The library is polled only while the module waits for a fetch, on a
-// thread of its own; a rebalance waits inside that poll until the module accepts or releases, as in any application.
-// An observer is in no group: it is assigned all partitions at its first fetch.
+// The consuming half of the port to Kafka. The library is polled only while the module waits for a fetch, on
+// a thread of its own; a rebalance waits inside that poll until the module accepts or releases, as in any
+// application. An observer is in no group: it is assigned all partitions at its first fetch.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -17,8 +17,10 @@ namespace mqlab::live::kafka {
 
 class Consumer {
  public:
-  /// Subscribes (not an observer): the group is joined in the background. Throws PortError. `context.events` must outlive it.
-  Consumer(const PortContext& context, const Names& names, const Properties& properties, const std::vector<TopicId>& inputs);
+  /// Subscribes (not an observer): the group is joined in the background. Throws PortError. `context.events`
+  /// must outlive it.
+  Consumer(const PortContext& context, const Names& names, const Properties& properties,
+           const std::vector<TopicId>& inputs);
   ~Consumer();
 
   const Names& names() const { return names_; }
@@ -43,7 +45,8 @@ class Consumer {
     std::vector<PlacePosition> places;
   };
 
-  static void on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t error, rd_kafka_topic_partition_list_t* partitions, void* self);
+  static void on_rebalance(rd_kafka_t*, rd_kafka_resp_err_t error,
+                           rd_kafka_topic_partition_list_t* partitions, void* self);
   void rebalance(bool assign, rd_kafka_topic_partition_list_t* partitions);
   std::optional<Answer> ask_module(bool assign, const rd_kafka_topic_partition_list_t* partitions);
   void fill_committed(rd_kafka_topic_partition_list_t* partitions);
@@ -75,9 +78,9 @@ class Consumer {
   std::vector<MessagePtr> collected_;                  ///< of the fetch under way; consumer thread only
   OpId fetch_op_ = 0;
   std::atomic<bool> stopping_ = false;
-  bool leaving_ = false;                               ///< consumer thread, or after it has ended
+  bool leaving_ = false;  ///< consumer thread, or after it has ended
   bool left_ = false;
-  std::vector<PlacePosition> observed_;                ///< an observer's places, until they have been assigned
+  std::vector<PlacePosition> observed_;  ///< an observer's places, until they have been assigned
   std::int64_t first_offset_ = RD_KAFKA_OFFSET_BEGINNING;
   std::thread reader_, committer_;
 };

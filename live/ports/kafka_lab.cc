@@ -66,7 +66,8 @@ ClientPtr lab_consumer(const std::string& bootstrap, const std::string& group, b
 ClientPtr lab_producer(const std::string& bootstrap, const std::string& transactional_id) {
   Conf conf = lab_conf(bootstrap);
   conf.set("linger.ms", "0");
-  // Plain otherwise: an idempotent producer of this library waits 0.5 to 1.1 s for its id before it sends anything.
+  // Plain otherwise: an idempotent producer of this library waits 0.5 to 1.1 s for its id before it sends
+  // anything.
   if (!transactional_id.empty()) conf.set("transactional.id", transactional_id);
   return conf.create(RD_KAFKA_PRODUCER);
 }
@@ -75,9 +76,11 @@ void create_topics(rd_kafka_t* client, const std::vector<TopicSpec>& topics, int
   std::vector<rd_kafka_NewTopic_t*> wanted;
   for (const TopicSpec& t : topics) {
     char why[256];
-    rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(t.name.c_str(), static_cast<int>(t.partitions), static_cast<int>(t.replication), why, sizeof why);
+    rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(t.name.c_str(), static_cast<int>(t.partitions),
+                                                       static_cast<int>(t.replication), why, sizeof why);
     if (topic == nullptr) throw PortError("topic " + t.name + ": " + why);
-    for (const Property& p : t.properties) rd_kafka_NewTopic_set_config(topic, p.key.c_str(), p.value.c_str());
+    for (const Property& p : t.properties)
+      rd_kafka_NewTopic_set_config(topic, p.key.c_str(), p.value.c_str());
     wanted.push_back(topic);
   }
   const QueuePtr queue(rd_kafka_queue_new(client));
@@ -86,12 +89,14 @@ void create_topics(rd_kafka_t* client, const std::vector<TopicSpec>& topics, int
   rd_kafka_NewTopic_destroy_array(wanted.data(), wanted.size());
   const EventPtr event = answer(queue.get(), timeout_ms, "making topics");
   std::size_t count = 0;
-  const auto** results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
+  const auto** results =
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
   for (std::size_t i = 0; i < count; ++i) {
     const auto error = rd_kafka_topic_result_error(results[i]);
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR || error == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) continue;
     const char* text = rd_kafka_topic_result_error_string(results[i]);
-    throw PortError(std::string("topic ") + rd_kafka_topic_result_name(results[i]) + ": " + (text != nullptr ? text : rd_kafka_err2str(error)));
+    throw PortError(std::string("topic ") + rd_kafka_topic_result_name(results[i]) + ": " +
+                    (text != nullptr ? text : rd_kafka_err2str(error)));
   }
 }
 
@@ -118,7 +123,8 @@ void round_trip(const std::string& bootstrap, const std::string& topic, bool tra
                             RD_KAFKA_V_VALUE(const_cast<char*>("ready"), 5), RD_KAFKA_V_END),
           "readiness: produce");
   require(rd_kafka_flush(producer.get(), quick_ms), "readiness: produce");
-  if (transactional) require(ErrorPtr(rd_kafka_commit_transaction(producer.get(), quick_ms)), "readiness: commit_transaction");
+  if (transactional)
+    require(ErrorPtr(rd_kafka_commit_transaction(producer.get(), quick_ms)), "readiness: commit_transaction");
   require(rd_kafka_assign(consumer.get(), place.get()), "readiness: assign");
   const auto until = Clock::now() + std::chrono::milliseconds(quick_ms);
   bool seen = false;
@@ -149,7 +155,8 @@ ClusterView look(rd_kafka_t* client, std::uint32_t nodes, int timeout_ms) {
   return view;
 }
 
-std::vector<std::int64_t> ends(rd_kafka_t* client, rd_kafka_topic_partition_list_t* partitions, int timeout_ms) {
+std::vector<std::int64_t> ends(rd_kafka_t* client, rd_kafka_topic_partition_list_t* partitions,
+                               int timeout_ms) {
   // A time of −1 asks for the end (ListOffsets); one request for each node instead of one for each partition.
   for (int i = 0; i < partitions->cnt; ++i) partitions->elems[i].offset = RD_KAFKA_OFFSET_END;
   require(rd_kafka_offsets_for_times(client, partitions, timeout_ms), "end offsets");
@@ -176,7 +183,8 @@ std::vector<bool> read_all(rd_kafka_t* consumer, const rd_kafka_topic_partition_
       visit(*message);
     } else if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
       for (int i = 0; i < from->cnt; ++i) {
-        const bool same = from->elems[i].partition == message->partition && std::strcmp(from->elems[i].topic, rd_kafka_topic_name(message->rkt)) == 0;
+        const bool same = from->elems[i].partition == message->partition &&
+                          std::strcmp(from->elems[i].topic, rd_kafka_topic_name(message->rkt)) == 0;
         if (same) done[static_cast<std::size_t>(i)] = true;
       }
     } else {

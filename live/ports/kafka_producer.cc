@@ -21,12 +21,14 @@ static_assert(sizeof(void*) == 8);
 
 std::int64_t sticky_of(const Properties& properties) {
   const Property* linger = find(properties, "sticky.partitioning.linger.ms");
-  return parse_integer(linger == nullptr ? "10" : linger->value).value_or(10) * 1'000'000;  // its default: 10 ms
+  return parse_integer(linger == nullptr ? "10" : linger->value).value_or(10) *
+         1'000'000;  // its default: 10 ms
 }
 
 }  // namespace
 
-Producer::Producer(const PortContext& context, const Names& names, const Properties& properties, std::vector<TopicId> outputs)
+Producer::Producer(const PortContext& context, const Names& names, const Properties& properties,
+                   std::vector<TopicId> outputs)
     : context_(context), sticky_ns_(sticky_of(properties)) {
   const ProcessInfo& info = context.topology.processes[context.process];
   conf_.set("client.id", info.name);
@@ -45,7 +47,8 @@ Producer::Producer(const PortContext& context, const Names& names, const Propert
   for (const TopicId topic : outputs) {
     const TopicInfo& t = context.topology.topics[topic];
     rd_kafka_topic_t* handle = rd_kafka_topic_new(client_.get(), names.topic(topic).c_str(), nullptr);
-    if (handle == nullptr) throw PortError("topic " + t.name + ": " + rd_kafka_err2str(rd_kafka_last_error()));
+    if (handle == nullptr)
+      throw PortError("topic " + t.name + ": " + rd_kafka_err2str(rd_kafka_last_error()));
     outputs_.push_back({topic, t.first_place, t.partitions, TopicPtr(handle)});
   }
   poller_ = std::thread([this] { poll(); });
@@ -61,7 +64,8 @@ void Producer::init_transactions() {
   while (true) {
     const ErrorPtr error(rd_kafka_init_transactions(client_.get(), 10'000));
     if (!error) return;
-    const bool again = rd_kafka_error_is_retriable(error.get()) != 0 && std::chrono::steady_clock::now() < until;
+    const bool again =
+        rd_kafka_error_is_retriable(error.get()) != 0 && std::chrono::steady_clock::now() < until;
     if (!again) {
       stopping_ = true;
       poller_.join();
@@ -97,7 +101,8 @@ void Producer::delivered(const rd_kafka_message_t& message) {
   s.message = static_cast<MessageId>(bits);
   if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
     for (const Output& output : outputs_) {
-      if (output.handle.get() == message.rkt || std::string_view(rd_kafka_topic_name(output.handle.get())) == rd_kafka_topic_name(message.rkt)) {
+      if (output.handle.get() == message.rkt ||
+          std::string_view(rd_kafka_topic_name(output.handle.get())) == rd_kafka_topic_name(message.rkt)) {
         s.place = output.first_place + static_cast<PlaceId>(message.partition);
       }
     }
@@ -105,18 +110,24 @@ void Producer::delivered(const rd_kafka_message_t& message) {
   } else {
     const Failure failure = failure_of(message.err);
     s.code = failure.code;
-    s.error = transactional_ && failure.error == ErrorClass::retriable ? ErrorClass::abortable : failure.error;
+    s.error =
+        transactional_ && failure.error == ErrorClass::retriable ? ErrorClass::abortable : failure.error;
     // A timeout is unknown unless the library knows that the message never left (rd_kafka_message_status).
-    s.outcome = rd_kafka_message_status(&message) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED ? Outcome::fail : Outcome::unknown;
+    s.outcome = rd_kafka_message_status(&message) == RD_KAFKA_MSG_STATUS_NOT_PERSISTED ? Outcome::fail
+                                                                                       : Outcome::unknown;
   }
   context_.events.settle(s);
 }
 
 std::int32_t Producer::partition_for(const Message& message, Output& output) {
-  if (message.key != 0) return static_cast<std::int32_t>(partition_of_key(context_.scenario.flavour, message.key, output.partitions));
-  const auto bucket = static_cast<std::uint64_t>(context_.clock.mono().ns / std::max<std::int64_t>(sticky_ns_, 1));
+  if (message.key != 0)
+    return static_cast<std::int32_t>(
+        partition_of_key(context_.scenario.flavour, message.key, output.partitions));
+  const auto bucket =
+      static_cast<std::uint64_t>(coarse_monotonic_ns() / std::max<std::int64_t>(sticky_ns_, 1));
   const std::uint64_t who = (std::uint64_t{context_.process} << 32) | context_.incarnation;
-  return static_cast<std::int32_t>(partition_without_key(draw(context_.seed, Purpose::partitioner, who, output.topic, bucket), output.partitions));
+  return static_cast<std::int32_t>(partition_without_key(
+      draw(context_.seed, Purpose::partitioner, who, output.topic, bucket), output.partitions));
 }
 
 void Producer::publish(const Effect& effect, std::uint32_t transaction) {
@@ -124,8 +135,9 @@ void Producer::publish(const Effect& effect, std::uint32_t transaction) {
   Output& output = outputs_.at(effect.port);
   encode(m, {context_.process, context_.incarnation, transaction}, buffer_);
   const std::string key = m.key == 0 ? "" : key_text(m.key);
-  const int refused = rd_kafka_produce(output.handle.get(), partition_for(m, output), RD_KAFKA_MSG_F_COPY, buffer_.data(), buffer_.size(),
-                                       m.key == 0 ? nullptr : key.data(), key.size(), as_opaque(effect.op, m.id));
+  const int refused = rd_kafka_produce(output.handle.get(), partition_for(m, output), RD_KAFKA_MSG_F_COPY,
+                                       buffer_.data(), buffer_.size(), m.key == 0 ? nullptr : key.data(),
+                                       key.size(), as_opaque(effect.op, m.id));
   if (refused != 0) refuse(effect, rd_kafka_last_error());
 }
 
@@ -143,13 +155,16 @@ void Producer::refuse(const Effect& effect, rd_kafka_resp_err_t error) {
   s.message = effect.message.id;
   s.outcome = Outcome::fail;
   s.code = failure.code;
-  s.error = full ? ErrorClass::full : transactional_ && failure.error == ErrorClass::retriable ? ErrorClass::abortable : failure.error;
+  s.error = full                                                       ? ErrorClass::full
+            : transactional_ && failure.error == ErrorClass::retriable ? ErrorClass::abortable
+                                                                       : failure.error;
   context_.events.settle(s);
 }
 
 void Producer::carry_out(const Effect& effect, std::uint32_t transaction, Consumer* consumer) {
   if (effect.kind == Kind::publish) return publish(effect, transaction);
-  if (effect.kind == Kind::begin) {  // local to the library: publishes of the same step belong to the transaction
+  if (effect.kind ==
+      Kind::begin) {  // local to the library: publishes of the same step belong to the transaction
     const ErrorPtr error(rd_kafka_begin_transaction(client_.get()));
     return settle(effect.op, effect.kind, error.get());
   }
@@ -160,7 +175,8 @@ void Producer::carry_out(const Effect& effect, std::uint32_t transaction, Consum
   }
   {
     const std::lock_guard lock(mutex_);
-    if (!transactions_.joinable()) transactions_ = std::thread([this] { run_jobs(); });  // flush blocks as well
+    if (!transactions_.joinable())
+      transactions_ = std::thread([this] { run_jobs(); });  // flush blocks as well
     jobs_.push_back(std::move(job));
   }
   changed_.notify_all();
@@ -186,10 +202,13 @@ void Producer::run_jobs() {
 ErrorPtr Producer::call(Job& job) {
   switch (job.kind) {
     case Kind::offsets_to_transaction:
-      return ErrorPtr(rd_kafka_send_offsets_to_transaction(client_.get(), job.offsets.get(), job.group.get(), 10'000));
+      return ErrorPtr(
+          rd_kafka_send_offsets_to_transaction(client_.get(), job.offsets.get(), job.group.get(), 10'000));
     // −1: for as long as the transaction may take.
-    case Kind::commit_transaction: return ErrorPtr(rd_kafka_commit_transaction(client_.get(), -1));
-    case Kind::abort_transaction: return ErrorPtr(rd_kafka_abort_transaction(client_.get(), -1));
+    case Kind::commit_transaction:
+      return ErrorPtr(rd_kafka_commit_transaction(client_.get(), -1));
+    case Kind::abort_transaction:
+      return ErrorPtr(rd_kafka_abort_transaction(client_.get(), -1));
     default: {
       const rd_kafka_resp_err_t error = rd_kafka_flush(client_.get(), 60'000);
       return ErrorPtr(error == RD_KAFKA_RESP_ERR_NO_ERROR ? nullptr : rd_kafka_error_new(error, "flush"));

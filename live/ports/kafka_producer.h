@@ -1,5 +1,5 @@
-// The producing half of the port to Kafka: asynchronous publishes, and transactions whose blocking calls have a
-// thread of their own.
+// The producing half of the port to Kafka: asynchronous publishes, and transactions whose blocking calls have
+// a thread of their own.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -16,14 +16,15 @@ class Consumer;
 
 class Producer {
  public:
-  /// Connects; with a transactional.id also initialises transactions, which fences earlier incarnations. Throws
-  /// PortError. `context.events` must outlive it.
-  Producer(const PortContext& context, const Names& names, const Properties& properties, std::vector<TopicId> outputs);
+  /// Connects; with a transactional.id also initialises transactions, which fences earlier incarnations.
+  /// Throws PortError. `context.events` must outlive it.
+  Producer(const PortContext& context, const Names& names, const Properties& properties,
+           std::vector<TopicId> outputs);
   ~Producer();
 
   bool transactional() const { return transactional_; }
-  /// publish, flush, begin, offsets_to_transaction, commit_transaction or abort_transaction. `consumer` gives the
-  /// group's metadata; may be null where no offsets are sent.
+  /// publish, flush, begin, offsets_to_transaction, commit_transaction or abort_transaction. `consumer` gives
+  /// the group's metadata; may be null where no offsets are sent.
   void carry_out(const Effect& effect, std::uint32_t transaction, Consumer* consumer);
   /// Waits for what is under way, at most `grace`, then ends the threads.
   void close(Duration grace);

@@ -1,4 +1,5 @@
-// Streams and consumers by the JetStream API; the audit reads each stream from its first sequence to its last.
+// Streams and consumers by the JetStream API; the audit reads each stream from its first sequence to its
+// last.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -106,7 +107,8 @@ class NatsAdmin final : public Admin {
 
   void audit(AuditSink& sink) override {
     open();
-    each_stream([&](const TopicInfo& topic, const TopicSpec& spec) { audit_stream(topic.first_place, spec, sink); });
+    each_stream(
+        [&](const TopicInfo& topic, const TopicSpec& spec) { audit_stream(topic.first_place, spec, sink); });
     for (const Pull& pull : pulls()) {
       const auto floor = static_cast<std::int64_t>(consumer_info(pull)->AckFloor.Stream);
       sink.committed(context_.topology.topics[pull.topic].first_place, floor + 1, pull.stage);
@@ -134,27 +136,33 @@ class NatsAdmin final : public Admin {
     }
   }
 
-  const TopicSpec& spec_of(TopicId topic) const { return context_.scenario.topics[context_.topology.topics[topic].index]; }
+  const TopicSpec& spec_of(TopicId topic) const {
+    return context_.scenario.topics[context_.topology.topics[topic].index];
+  }
 
   template <class F>
   void each_stream(F visit) {
     for (const TopicInfo& topic : context_.topology.topics) {
-      if (topic.kind == TopicKind::stream && topic.broker == context_.broker) visit(topic, context_.scenario.topics[topic.index]);
+      if (topic.kind == TopicKind::stream && topic.broker == context_.broker)
+        visit(topic, context_.scenario.topics[topic.index]);
     }
   }
   std::vector<Pull> pulls() const {
     std::vector<Pull> found;
     const auto add = [&](const ReaderSettings& reader, std::uint32_t stage, const std::string& stream) {
       const TopicId topic = context_.topology.topic(stream);
-      if (!reader.values.ordered && context_.topology.topics[topic].broker == context_.broker) found.push_back({reader, stage, topic});
+      if (!reader.values.ordered && context_.topology.topics[topic].broker == context_.broker)
+        found.push_back({reader, stage, topic});
     };
     const Scenario& s = context_.scenario;
     const BrokerSpec& broker = s.brokers[context_.broker];
     for (std::uint32_t i = 0; i < s.stages.size(); ++i) {
-      for (const std::string& input : s.stages[i].inputs) add(reader_settings(s, broker, s.stages[i]), i, input);
+      for (const std::string& input : s.stages[i].inputs)
+        add(reader_settings(s, broker, s.stages[i]), i, input);
     }
     const auto no_stage = static_cast<std::uint32_t>(s.stages.size());
-    for (const ObserverSpec& observer : s.observers) add(reader_settings(s, broker, observer), no_stage, observer.topic);
+    for (const ObserverSpec& observer : s.observers)
+      add(reader_settings(s, broker, observer), no_stage, observer.topic);
     return found;
   }
 
@@ -182,8 +190,8 @@ class NatsAdmin final : public Admin {
             "consumer " + pull.reader.name + " of stream " + stream);
   }
 
-  /// A message into a stream of the lab's own and back: the whole path works, on as many replicas as the scenario
-  /// uses.
+  /// A message into a stream of the lab's own and back: the whole path works, on as many replicas as the
+  /// scenario uses.
   void round_trip() {
     jsStreamConfig config;
     jsStreamConfig_Init(&config);
@@ -192,7 +200,9 @@ class NatsAdmin final : public Admin {
     config.Subjects = &subject;
     config.SubjectsLen = 1;
     config.Storage = js_MemoryStorage;
-    each_stream([&](const TopicInfo&, const TopicSpec& spec) { config.Replicas = std::max<std::int64_t>(config.Replicas, spec.replication); });
+    each_stream([&](const TopicInfo&, const TopicSpec& spec) {
+      config.Replicas = std::max<std::int64_t>(config.Replicas, spec.replication);
+    });
     jsOptions quick;  // while the servers elect a leader nobody answers
     jsOptions_Init(&quick);
     quick.Wait = 250;
@@ -220,14 +230,16 @@ class NatsAdmin final : public Admin {
   ConsumerInfoPtr consumer_info(const Pull& pull) {
     jsConsumerInfo* info = nullptr;
     const std::string stream = stream_names(spec_of(pull.topic), context_.tag).stream;
-    require(js_GetConsumerInfo(&info, context_js_.get(), stream.c_str(), pull.reader.name.c_str(), nullptr, nullptr),
+    require(js_GetConsumerInfo(&info, context_js_.get(), stream.c_str(), pull.reader.name.c_str(), nullptr,
+                               nullptr),
             "consumer " + pull.reader.name);
     return ConsumerInfoPtr(info);
   }
 
   static bool whole(const jsStreamInfo& info, const TopicSpec& spec) {
     if (spec.replication <= 1 || info.Cluster == nullptr) return true;
-    if (info.Cluster->Leader == nullptr || info.Cluster->ReplicasLen + 1 < static_cast<int>(spec.replication)) return false;
+    if (info.Cluster->Leader == nullptr || info.Cluster->ReplicasLen + 1 < static_cast<int>(spec.replication))
+      return false;
     return std::all_of(info.Cluster->Replicas, info.Cluster->Replicas + info.Cluster->ReplicasLen,
                        [](const jsPeerInfo* peer) { return peer->Current && !peer->Offline; });
   }
@@ -252,15 +264,18 @@ class NatsAdmin final : public Admin {
     for (const std::string& subject : names.subjects) {
       if (info->State.Msgs == 0) break;
       natsSubscription* raw = nullptr;
-      require(js_SubscribeSync(&raw, context_js_.get(), subject.c_str(), nullptr, &options, nullptr), "audit of " + names.stream);
+      require(js_SubscribeSync(&raw, context_js_.get(), subject.c_str(), nullptr, &options, nullptr),
+              "audit of " + names.stream);
       const SubscriptionPtr subscription(raw);
       natsSubscription_SetPendingLimits(raw, -1, -1);
       reached = std::max(reached, read_all(raw, place, last, count, sink));
     }
-    sink.end(place, static_cast<std::int64_t>(last) + 1, count, count == static_cast<std::int64_t>(info->State.Msgs));
+    sink.end(place, static_cast<std::int64_t>(last) + 1, count,
+             count == static_cast<std::int64_t>(info->State.Msgs));
   }
 
-  std::uint64_t read_all(natsSubscription* subscription, PlaceId place, std::uint64_t last, std::int64_t& count, AuditSink& sink) {
+  std::uint64_t read_all(natsSubscription* subscription, PlaceId place, std::uint64_t last,
+                         std::int64_t& count, AuditSink& sink) {
     std::uint64_t reached = 0;
     std::uint64_t pending = 1;
     while (reached < last && pending > 0) {
@@ -276,7 +291,8 @@ class NatsAdmin final : public Admin {
       const auto* data = reinterpret_cast<const std::byte*>(natsMsg_GetData(raw));
       const auto wire = decode({data, static_cast<std::size_t>(natsMsg_GetDataLength(raw))});
       ++count;
-      sink.record({place, static_cast<std::int64_t>(reached), context_.clock.from_wall(meta->Timestamp), 0}, wire.value_or(WireMessage{}));
+      sink.record({place, static_cast<std::int64_t>(reached), context_.clock.from_wall(meta->Timestamp), 0},
+                  wire.value_or(WireMessage{}));
     }
     return reached;
   }
@@ -289,6 +305,8 @@ class NatsAdmin final : public Admin {
 }  // namespace
 }  // namespace nats
 
-std::unique_ptr<Admin> make_nats_admin(const AdminContext& context) { return std::make_unique<nats::NatsAdmin>(context); }
+std::unique_ptr<Admin> make_nats_admin(const AdminContext& context) {
+  return std::make_unique<nats::NatsAdmin>(context);
+}
 
 }  // namespace mqlab::live

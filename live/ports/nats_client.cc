@@ -46,11 +46,13 @@ ConnectionPtr connect(const ConnectionSettings& settings, ConnectionWatcher* wat
   const std::vector<std::string> urls = split(settings.urls);
   std::vector<const char*> servers;
   for (const std::string& url : urls) servers.push_back(url.c_str());
-  require(natsOptions_SetServers(raw, servers.data(), static_cast<int>(servers.size())), "NATS address " + settings.urls);
+  require(natsOptions_SetServers(raw, servers.data(), static_cast<int>(servers.size())),
+          "NATS address " + settings.urls);
   natsOptions_SetName(raw, settings.name.c_str());
   natsOptions_SetMaxReconnect(raw, -1);
   natsOptions_SetReconnectWait(raw, settings.reconnect_wait.ns / 1'000'000);
-  natsOptions_SetReconnectJitter(raw, settings.reconnect_jitter.ns / 1'000'000, settings.reconnect_jitter.ns / 1'000'000);
+  natsOptions_SetReconnectJitter(raw, settings.reconnect_jitter.ns / 1'000'000,
+                                 settings.reconnect_jitter.ns / 1'000'000);
   natsOptions_SetPingInterval(raw, settings.ping_interval.ns / 1'000'000);
   natsOptions_SetMaxPingsOut(raw, settings.max_pings_out);
   natsOptions_SetTimeout(raw, settings.connect_timeout.ns / 1'000'000);

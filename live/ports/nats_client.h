@@ -13,7 +13,9 @@ namespace mqlab::live::nats {
 template <auto Free>
 struct Freed {
   template <class T>
-  void operator()(T* p) const { Free(p); }
+  void operator()(T* p) const {
+    Free(p);
+  }
 };
 using ConnectionPtr = std::unique_ptr<natsConnection, Freed<natsConnection_Destroy>>;
 using ContextPtr = std::unique_ptr<jsCtx, Freed<jsCtx_Destroy>>;
@@ -24,8 +26,8 @@ using ConsumerInfoPtr = std::unique_ptr<jsConsumerInfo, Freed<jsConsumerInfo_Des
 using MetaPtr = std::unique_ptr<jsMsgMetaData, Freed<jsMsgMetaData_Destroy>>;
 
 struct ConnectionSettings {
-  std::string urls;  ///< comma-separated
-  std::string name;  ///< shown in the server's monitoring
+  std::string urls;                               ///< comma-separated
+  std::string name;                               ///< shown in the server's monitoring
   Duration ping_interval = Duration::seconds(1);  ///< the lab's own; a process has its scenario's
   int max_pings_out = 2;
   Duration reconnect_wait = Duration::millis(100);

@@ -10,8 +10,8 @@ namespace {
 constexpr int exceeds_maximum = 10054;  // message size exceeds maximum allowed
 constexpr int in_process = 10158;       // the id is of a publish still under way
 
-/// A refusal excludes the effect, except that an id in process may yet be stored by its first publish; when nothing
-/// was heard the message may be stored.
+/// A refusal excludes the effect, except that an id in process may yet be stored by its first publish; when
+/// nothing was heard the message may be stored.
 Settlement refused(natsStatus status, jsErrCode code) {
   const auto number = static_cast<int>(code);
   Settlement s;
@@ -19,7 +19,8 @@ Settlement refused(natsStatus status, jsErrCode code) {
   s.code = static_cast<std::uint16_t>(number != 0 ? number : static_cast<int>(status));
   const bool answered = number != 0 || status == NATS_NO_RESPONDERS || status == NATS_MAX_PAYLOAD;
   s.outcome = answered && number != in_process ? Outcome::fail : Outcome::unknown;
-  s.error = number == exceeds_maximum || status == NATS_MAX_PAYLOAD ? ErrorClass::fatal : ErrorClass::retriable;
+  s.error =
+      number == exceeds_maximum || status == NATS_MAX_PAYLOAD ? ErrorClass::fatal : ErrorClass::retriable;
   return s;
 }
 
@@ -73,8 +74,10 @@ void Publisher::close(Duration grace) {
 /// Waits for something to send; false when it is time to end.
 bool Publisher::next_batch(std::unique_lock<std::mutex>& lock, std::deque<Job>& batch) {
   const auto ready = [&] { return stopping_ || !jobs_.empty(); };
-  if (retries_.empty()) changed_.wait(lock, [&] { return ready() || !retries_.empty(); });
-  else changed_.wait_until(lock, retries_.front().due, ready);
+  if (retries_.empty())
+    changed_.wait(lock, [&] { return ready() || !retries_.empty(); });
+  else
+    changed_.wait_until(lock, retries_.front().due, ready);
   batch.swap(jobs_);
   while (!retries_.empty() && retries_.front().due <= std::chrono::steady_clock::now()) {
     batch.push_back(std::move(retries_.front().job));
@@ -131,7 +134,9 @@ void Publisher::on_ack(jsCtx*, natsMsg* raw, jsPubAck* ack, jsPubAckErr* error, 
   if (error != nullptr && error->Err == NATS_NO_RESPONDERS && job.tries < self.settings_.retry_attempts) {
     ++job.tries;
     job.wire = std::move(message);
-    self.retries_.push_back({std::chrono::steady_clock::now() + std::chrono::nanoseconds(self.settings_.retry_wait.ns), std::move(job)});
+    self.retries_.push_back(
+        {std::chrono::steady_clock::now() + std::chrono::nanoseconds(self.settings_.retry_wait.ns),
+         std::move(job)});
     self.changed_.notify_all();
     return;
   }

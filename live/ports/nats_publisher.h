@@ -1,4 +1,5 @@
-// Publishes to JetStream on a thread of its own, since nats.c blocks a caller when too much is unacknowledged.
+// Publishes to JetStream on a thread of its own, since nats.c blocks a caller when too much is
+// unacknowledged.
 #pragma once
 #include <chrono>
 #include <condition_variable>

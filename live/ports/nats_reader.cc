@@ -10,15 +10,18 @@ namespace mqlab::live::nats {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// A request of the library's lasts at most so long: a stop is noticed, and one that a dead server took along is
-/// made again.
+/// A request of the library's lasts at most so long: a stop is noticed, and one that a dead server took along
+/// is made again.
 constexpr Duration slice = Duration::seconds(1);
 
 jsDeliverPolicy deliver_policy(NatsConsumer::Deliver policy) {
   switch (policy) {
-    case NatsConsumer::Deliver::last: return js_DeliverLast;
-    case NatsConsumer::Deliver::new_only: return js_DeliverNew;
-    default: return js_DeliverAll;
+    case NatsConsumer::Deliver::last:
+      return js_DeliverLast;
+    case NatsConsumer::Deliver::new_only:
+      return js_DeliverNew;
+    default:
+      return js_DeliverAll;
   }
 }
 
@@ -33,14 +36,16 @@ SubscriptionPtr bind_pull(jsCtx* context, const Reader::Setup& setup) {
   options.Stream = setup.names.stream.c_str();
   options.Consumer = setup.reader.name.c_str();
   natsSubscription* subscription = nullptr;
-  require(js_PullSubscribe(&subscription, context, nullptr, setup.reader.name.c_str(), nullptr, &options, nullptr),
+  require(js_PullSubscribe(&subscription, context, nullptr, setup.reader.name.c_str(), nullptr, &options,
+                           nullptr),
           "consumer " + setup.reader.name + " of stream " + setup.names.stream);
   return SubscriptionPtr(subscription);
 }
 
 SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
   if (setup.names.subjects.size() != 1) {
-    throw PortError("stream " + setup.names.stream + ": an ordered consumer needs a stream with one subject here");
+    throw PortError("stream " + setup.names.stream +
+                    ": an ordered consumer needs a stream with one subject here");
   }
   jsSubOptions options;
   jsSubOptions_Init(&options);
@@ -48,7 +53,8 @@ SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
   options.Ordered = true;
   options.Config.DeliverPolicy = deliver_policy(setup.reader.values.deliver);
   natsSubscription* subscription = nullptr;
-  require(js_SubscribeSync(&subscription, context, setup.names.subjects.front().c_str(), nullptr, &options, nullptr),
+  require(js_SubscribeSync(&subscription, context, setup.names.subjects.front().c_str(), nullptr, &options,
+                           nullptr),
           "ordered consumer of stream " + setup.names.stream);
   natsSubscription_SetPendingLimits(subscription, -1, -1);
   return SubscriptionPtr(subscription);
@@ -57,8 +63,11 @@ SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
 }  // namespace
 
 Reader::Reader(const Setup& setup, EventQueue& events)
-    : setup_(setup), events_(events), context_(jetstream(setup.connection, nullptr)),
-      subscription_(setup.reader.values.ordered ? subscribe_ordered(context_.get(), setup) : bind_pull(context_.get(), setup)),
+    : setup_(setup),
+      events_(events),
+      context_(jetstream(setup.connection, nullptr)),
+      subscription_(setup.reader.values.ordered ? subscribe_ordered(context_.get(), setup)
+                                                : bind_pull(context_.get(), setup)),
       thread_([this] { run(); }) {}
 
 Reader::~Reader() { close(); }
@@ -106,7 +115,8 @@ Reader::Batch Reader::collect(const Job& job) {
   const auto begin = Clock::now();
   while (!stopping()) {
     const Duration rest = std::max(std::min(left(begin, job.wait), slice), Duration::millis(1));
-    Batch batch = setup_.reader.values.ordered ? next(static_cast<int>(job.max), rest) : pull(static_cast<int>(job.max), rest);
+    Batch batch = setup_.reader.values.ordered ? next(static_cast<int>(job.max), rest)
+                                               : pull(static_cast<int>(job.max), rest);
     if (!batch.empty() || left(begin, job.wait).ns <= 0) return batch;
   }
   return {};
@@ -117,7 +127,8 @@ Reader::Batch Reader::pull(int max, Duration wait) {
   Batch batch;
   natsMsgList list{};
   const auto begin = Clock::now();
-  const natsStatus status = natsSubscription_Fetch(&list, subscription_.get(), max, std::max<std::int64_t>(wait.ns / 1'000'000, 1), nullptr);
+  const natsStatus status = natsSubscription_Fetch(&list, subscription_.get(), max,
+                                                   std::max<std::int64_t>(wait.ns / 1'000'000, 1), nullptr);
   for (int i = 0; i < list.Count; ++i) {
     batch.emplace_back(list.Msgs[i]);
     list.Msgs[i] = nullptr;
@@ -132,7 +143,8 @@ Reader::Batch Reader::pull(int max, Duration wait) {
 
 Reader::Batch Reader::next(int max, Duration wait) {
   Batch batch;
-  for (std::int64_t ms = std::max<std::int64_t>(wait.ns / 1'000'000, 1); static_cast<int>(batch.size()) < max; ms = 0) {
+  for (std::int64_t ms = std::max<std::int64_t>(wait.ns / 1'000'000, 1); static_cast<int>(batch.size()) < max;
+       ms = 0) {
     natsMsg* message = nullptr;
     if (natsSubscription_NextMsg(&message, subscription_.get(), ms) != NATS_OK) break;
     batch.emplace_back(message);
@@ -183,8 +195,11 @@ natsStatus Reader::answer(std::uint64_t receipt, Answer answer, Duration delay) 
     case Answer::nack:
       return delay.ns > 0 ? natsMsg_NakWithDelay(message.get(), delay.ns / 1'000'000, nullptr)
                           : natsMsg_Nak(message.get(), nullptr);
-    case Answer::terminate: return natsMsg_Term(message.get(), nullptr);
-    default: return setup_.reader.values.ack_sync ? natsMsg_AckSync(message.get(), nullptr, nullptr) : natsMsg_Ack(message.get(), nullptr);
+    case Answer::terminate:
+      return natsMsg_Term(message.get(), nullptr);
+    default:
+      return setup_.reader.values.ack_sync ? natsMsg_AckSync(message.get(), nullptr, nullptr)
+                                           : natsMsg_Ack(message.get(), nullptr);
   }
 }
 

@@ -32,8 +32,8 @@ class Reader {
   /// True when this reader knows the receipt. Called on the loop's thread.
   bool holds(std::uint64_t receipt);
   natsStatus answer(std::uint64_t receipt, Answer answer, Duration delay);
-  /// Ends the thread; a fetch under way stays without an answer. Close the connection first, or it waits for the
-  /// library's current request to expire.
+  /// Ends the thread; a fetch under way stays without an answer. Close the connection first, or it waits for
+  /// the library's current request to expire.
   void close();
 
  private:

@@ -6,8 +6,8 @@
 namespace mqlab::live::nats {
 namespace {
 
-ReaderSettings read(const Scenario& scenario, const BrokerSpec& broker, Properties properties, const std::string& name,
-                    const std::string& path, bool observer) {
+ReaderSettings read(const Scenario& scenario, const BrokerSpec& broker, Properties properties,
+                    const std::string& name, const std::string& path, bool observer) {
   if (observer && find(properties, "ordered") == nullptr) properties.push_back({"ordered", "true", 0});
   ReaderSettings settings{resolve_nats_consumer(scenario, properties, broker, path), name};
   if (!settings.values.durable.empty()) settings.name = settings.values.durable;
@@ -23,11 +23,14 @@ ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broke
   return read(scenario, broker, stage.consumer, stage.name, "stages." + stage.name + ".consumer", false);
 }
 
-ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broker, const ObserverSpec& observer) {
-  return read(scenario, broker, observer.consumer, observer.name, "observers." + observer.name + ".consumer", true);
+ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broker,
+                               const ObserverSpec& observer) {
+  return read(scenario, broker, observer.consumer, observer.name, "observers." + observer.name + ".consumer",
+              true);
 }
 
-ConnectionSettings connection_settings(const std::string& urls, const std::string& name, const NatsConnection& values) {
+ConnectionSettings connection_settings(const std::string& urls, const std::string& name,
+                                       const NatsConnection& values) {
   ConnectionSettings settings = connection_settings(urls, name);
   settings.ping_interval = values.ping_interval;
   settings.max_pings_out = static_cast<int>(values.max_pings_out);
@@ -59,7 +62,8 @@ std::string StreamNames::subject_of(std::uint32_t key) const {
 StreamNames stream_names(const TopicSpec& topic, const std::string& tag) {
   StreamNames names;
   names.stream = tagged(topic.name, tag);
-  for (const std::string& subject : topic.subjects) names.subjects.push_back(tag.empty() ? subject : tag + "." + subject);
+  for (const std::string& subject : topic.subjects)
+    names.subjects.push_back(tag.empty() ? subject : tag + "." + subject);
   if (names.subjects.empty()) names.subjects.push_back(names.stream + ".>");
   return names;
 }

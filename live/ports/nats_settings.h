@@ -1,4 +1,5 @@
-// What a scenario says to JetStream, for the live client. Names, defaults and checks: core/scenario/nats_settings.h.
+// What a scenario says to JetStream, for the live client. Names, defaults and checks:
+// core/scenario/nats_settings.h.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,13 +17,16 @@ struct ReaderSettings {
 };
 /// `group`: a stage's or observer's name. Throws PortError for a policy that nats.c cannot pull with.
 ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broker, const StageSpec& stage);
-ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broker, const ObserverSpec& observer);
+ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broker,
+                               const ObserverSpec& observer);
 
-ConnectionSettings connection_settings(const std::string& urls, const std::string& name, const NatsConnection& values);
+ConnectionSettings connection_settings(const std::string& urls, const std::string& name,
+                                       const NatsConnection& values);
 /// For the lab's own hand.
 ConnectionSettings connection_settings(const std::string& urls, const std::string& name);
 
-/// A stream's name and subjects on the broker. Subjects carry the tag too: two streams may not share a subject.
+/// A stream's name and subjects on the broker. Subjects carry the tag too: two streams may not share a
+/// subject.
 struct StreamNames {
   std::string stream;
   std::vector<std::string> subjects;

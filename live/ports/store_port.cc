@@ -1,4 +1,5 @@
-// A port whose store lies in a file: store effects are carried out on a thread of their own, all others go on.
+// A port whose store lies in a file: store effects are carried out on a thread of their own, all others go
+// on.
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -81,7 +82,8 @@ class StorePort final : public Port {
       if (job.kind == Kind::store_read) {
         const SqliteStore::Read read = store_.read(job.key);
         s.position = read.version;
-        if (read.found) s.value = event.keep({read.value.data(), static_cast<std::uint32_t>(read.value.size())});
+        if (read.found)
+          s.value = event.keep({read.value.data(), static_cast<std::uint32_t>(read.value.size())});
       } else {
         const SqliteStore::Written written = store_.write(job.writes, job.expected, wall_ns());
         s.position = written.version;
@@ -110,7 +112,8 @@ class StorePort final : public Port {
 
 }  // namespace
 
-std::unique_ptr<Port> with_store(std::unique_ptr<Port> port, const std::string& file, PlaceId place, EventQueue& events) {
+std::unique_ptr<Port> with_store(std::unique_ptr<Port> port, const std::string& file, PlaceId place,
+                                 EventQueue& events) {
   return std::make_unique<StorePort>(std::move(port), file, place, events);
 }
 

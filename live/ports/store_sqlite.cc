@@ -25,7 +25,8 @@ class Statement {
     return *this;
   }
   Statement& bind(int index, Bytes value) {
-    sqlite3_bind_blob(statement_, index, value.size == 0 ? "" : static_cast<const void*>(value.data), static_cast<int>(value.size), SQLITE_TRANSIENT);
+    sqlite3_bind_blob(statement_, index, value.size == 0 ? "" : static_cast<const void*>(value.data),
+                      static_cast<int>(value.size), SQLITE_TRANSIENT);
     return *this;
   }
   bool step() {
@@ -60,7 +61,8 @@ SqliteStore::SqliteStore(const std::string& file) {
   run("PRAGMA journal_mode=WAL");
   run("PRAGMA synchronous=NORMAL");
   run("BEGIN IMMEDIATE");
-  run("CREATE TABLE IF NOT EXISTS store_rows (key INTEGER PRIMARY KEY, message INTEGER, digest INTEGER, written INTEGER, value BLOB)");
+  run("CREATE TABLE IF NOT EXISTS store_rows (key INTEGER PRIMARY KEY, message INTEGER, digest INTEGER, "
+      "written INTEGER, value BLOB)");
   run("CREATE TABLE IF NOT EXISTS store_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER)");
   run("INSERT OR IGNORE INTO store_version VALUES (1, 0)");
   run("COMMIT");
@@ -85,7 +87,8 @@ SqliteStore::Read SqliteStore::read(std::uint64_t key) {
   return result;
 }
 
-SqliteStore::Written SqliteStore::write(std::span<const StoreWrite> batch, std::int64_t expected, std::int64_t wall_ns) {
+SqliteStore::Written SqliteStore::write(std::span<const StoreWrite> batch, std::int64_t expected,
+                                        std::int64_t wall_ns) {
   run("BEGIN IMMEDIATE");
   const std::int64_t version = version_of(db_);
   if (expected >= 0 && expected != version) {
@@ -93,9 +96,16 @@ SqliteStore::Written SqliteStore::write(std::span<const StoreWrite> batch, std::
     return {false, version};
   }
   for (const StoreWrite& w : batch) {
-    Statement(db_, "INSERT INTO store_rows VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-                   "message = excluded.message, digest = excluded.digest, written = excluded.written, value = excluded.value")
-        .bind(1, signed_bits(w.key)).bind(2, w.message).bind(3, signed_bits(w.digest)).bind(4, wall_ns).bind(5, w.value).step();
+    Statement(db_,
+              "INSERT INTO store_rows VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+              "message = excluded.message, digest = excluded.digest, written = excluded.written, value = "
+              "excluded.value")
+        .bind(1, signed_bits(w.key))
+        .bind(2, w.message)
+        .bind(3, signed_bits(w.digest))
+        .bind(4, wall_ns)
+        .bind(5, w.value)
+        .step();
   }
   Statement(db_, "UPDATE store_version SET version = ?").bind(1, version + 1).step();
   run("COMMIT");

@@ -22,13 +22,13 @@ class SqliteStore {
 
   struct Read {
     bool found = false;
-    std::int64_t version = 0;      ///< of the whole store
+    std::int64_t version = 0;  ///< of the whole store
     std::vector<std::byte> value;
   };
   Read read(std::uint64_t key);
   struct Written {
     bool applied = false;
-    std::int64_t version = 0;      ///< after the batch; when not applied: the store's
+    std::int64_t version = 0;  ///< after the batch; when not applied: the store's
   };
   /// Applied as a whole, and only if the store has version `expected` (−1 = any).
   Written write(std::span<const StoreWrite> batch, std::int64_t expected, std::int64_t wall_ns);
@@ -36,7 +36,7 @@ class SqliteStore {
     std::uint64_t key;
     MessageId message;
     std::uint64_t digest;
-    std::int64_t written_ns;       ///< wall time since 1970
+    std::int64_t written_ns;  ///< wall time since 1970
   };
   /// Every row, by key.
   void each(const std::function<void(const StoredRow&)>& visit);
@@ -47,6 +47,7 @@ class SqliteStore {
 };
 
 /// `port` with store_read and store_write carried out on the file.
-std::unique_ptr<Port> with_store(std::unique_ptr<Port> port, const std::string& file, PlaceId place, EventQueue& events);
+std::unique_ptr<Port> with_store(std::unique_ptr<Port> port, const std::string& file, PlaceId place,
+                                 EventQueue& events);
 
 }  // namespace mqlab::live

@@ -14,12 +14,18 @@ using nlohmann::json;
 
 const char* name_of(Role role) {
   switch (role) {
-    case Role::broker: return "broker";
-    case Role::workload: return "workload";
-    case Role::stage: return "stage";
-    case Role::observer: return "observer";
-    case Role::auditor: return "auditor";
-    case Role::lab: return "lab";
+    case Role::broker:
+      return "broker";
+    case Role::workload:
+      return "workload";
+    case Role::stage:
+      return "stage";
+    case Role::observer:
+      return "observer";
+    case Role::auditor:
+      return "auditor";
+    case Role::lab:
+      return "lab";
   }
   return "";
 }
@@ -39,11 +45,13 @@ std::int64_t milliseconds(const Properties& properties, std::string_view key, st
 std::int64_t auto_commit_ns(BrokerKind kind, const Properties& consumer) {
   if (kind != BrokerKind::kafka) return 0;
   const Property* enabled = find(consumer, "enable.auto.commit");
-  return enabled != nullptr && enabled->value != "true" ? 0 : milliseconds(consumer, "auto.commit.interval.ms", 5000);
+  return enabled != nullptr && enabled->value != "true"
+             ? 0
+             : milliseconds(consumer, "auto.commit.interval.ms", 5000);
 }
 
-/// Idle for so long, nothing comes any more, whatever the broker says: a dead member's session is over, a message
-/// whose acknowledgement was lost has been delivered again.
+/// Idle for so long, nothing comes any more, whatever the broker says: a dead member's session is over, a
+/// message whose acknowledgement was lost has been delivered again.
 std::int64_t settle_ns(BrokerKind kind, const Properties& consumer) {
   const std::int64_t margin = 1'000'000'000;
   if (kind == BrokerKind::kafka) return milliseconds(consumer, "session.timeout.ms", 45'000) + margin;
@@ -57,10 +65,15 @@ json readers(const Scenario& s) {
   json out = {{"stages", json::array()}, {"observers", json::array()}};
   std::int64_t settle = 0;
   for (const StageSpec& g : s.stages) {
-    out["stages"].push_back({{"name", g.name}, {"module", g.module}, {"inputs", g.inputs}, {"auto_commit", auto_commit_ns(kind, g.consumer)}});
+    out["stages"].push_back({{"name", g.name},
+                             {"module", g.module},
+                             {"inputs", g.inputs},
+                             {"transactional", find(g.producer, "transactional.id") != nullptr},
+                             {"auto_commit", auto_commit_ns(kind, g.consumer)}});
     if (!g.inputs.empty()) settle = std::max(settle, settle_ns(kind, g.consumer));
   }
-  for (const ObserverSpec& o : s.observers) out["observers"].push_back({{"name", o.name}, {"topic", o.topic}});
+  for (const ObserverSpec& o : s.observers)
+    out["observers"].push_back({{"name", o.name}, {"topic", o.topic}});
   out["settle"] = settle;
   return out;
 }
@@ -69,10 +82,16 @@ json faults(const Scenario& scenario, const Topology& topology) {
   json list = json::array();
   for (const FaultSpec& spec : scenario.faults) {
     const Fault fault = bind(spec, scenario, topology);
-    list.push_back({{"timed", fault.timed}, {"time", fault.time.ns}, {"action", mqlab::name_of(fault.action)},
-                    {"action_number", static_cast<int>(fault.action)}, {"targets", fault.targets},
-                    {"leader_of", fault.leader_of == no_place ? json() : json(fault.leader_of)}, {"heal", fault.heal.ns},
-                    {"anchored", fault.anchored}, {"line", spec.line}, {"step", fault.timed ? "" : mqlab::name_of(fault.step)},
+    list.push_back({{"timed", fault.timed},
+                    {"time", fault.time.ns},
+                    {"action", mqlab::name_of(fault.action)},
+                    {"action_number", static_cast<int>(fault.action)},
+                    {"targets", fault.targets},
+                    {"leader_of", fault.leader_of == no_place ? json() : json(fault.leader_of)},
+                    {"heal", fault.heal.ns},
+                    {"anchored", fault.anchored},
+                    {"line", spec.line},
+                    {"step", fault.timed ? "" : mqlab::name_of(fault.step)},
                     {"portable", fault.timed || portable(fault.step)}});
   }
   return list;
@@ -88,14 +107,26 @@ int describe(const Options& options) {
   out["horizon"] = s.limits.horizon.ns;
   out["live_timeout"] = s.limits.live_timeout.ns;
   for (const ProcessInfo& p : topology.processes) {
-    out["processes"].push_back({{"name", p.name}, {"group", p.group}, {"role", name_of(p.role)}, {"index", p.index}, {"instance", p.instance}});
+    out["processes"].push_back({{"name", p.name},
+                                {"group", p.group},
+                                {"role", name_of(p.role)},
+                                {"index", p.index},
+                                {"instance", p.instance}});
   }
   for (const TopicInfo& t : topology.topics) {
-    out["topics"].push_back({{"name", t.name}, {"store", t.kind == TopicKind::store}, {"broker", t.broker}, {"first_place", t.first_place}, {"partitions", t.partitions}});
+    out["topics"].push_back({{"name", t.name},
+                             {"store", t.kind == TopicKind::store},
+                             {"broker", t.broker},
+                             {"first_place", t.first_place},
+                             {"partitions", t.partitions}});
   }
   for (const PlaceInfo& p : topology.places) out["places"].push_back(p.name);
   for (const BrokerSpec& b : s.brokers) {
-    out["brokers"].push_back({{"name", b.name}, {"kind", mqlab::name_of(b.kind)}, {"version", b.version}, {"nodes", b.nodes}, {"properties", pairs(b.properties)}});
+    out["brokers"].push_back({{"name", b.name},
+                              {"kind", mqlab::name_of(b.kind)},
+                              {"version", b.version},
+                              {"nodes", b.nodes},
+                              {"properties", pairs(b.properties)}});
   }
   out.update(readers(s));
   for (const WorkloadSpec& w : s.workloads) {

@@ -4,10 +4,14 @@
 
 namespace mqlab::live {
 
-Feeder::Feeder(const Scenario& scenario, const ProcessInfo& process, std::uint64_t seed, Incarnation incarnation,
-               std::vector<MessageId> masked)
-    : generator_(scenario, process.index), seed_(seed), producers_(scenario.workloads[process.index].producers),
-      instance_(process.instance), masked_(std::move(masked)), skip_past_(incarnation > 0) {
+Feeder::Feeder(const Scenario& scenario, const ProcessInfo& process, std::uint64_t seed,
+               Incarnation incarnation, std::vector<MessageId> masked)
+    : generator_(scenario, process.index),
+      seed_(seed),
+      producers_(scenario.workloads[process.index].producers),
+      instance_(process.instance),
+      masked_(std::move(masked)),
+      skip_past_(incarnation > 0) {
   advance();
 }
 

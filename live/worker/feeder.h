@@ -11,8 +11,8 @@ namespace mqlab::live {
 
 class Feeder {
  public:
-  /// `process` is a workload's; `masked` is sorted: these requests are never made. A later incarnation goes on with
-  /// what is still to come: a dead process misses the requests of its absence.
+  /// `process` is a workload's; `masked` is sorted: these requests are never made. A later incarnation goes
+  /// on with what is still to come: a dead process misses the requests of its absence.
   Feeder(const Scenario& scenario, const ProcessInfo& process, std::uint64_t seed, Incarnation incarnation,
          std::vector<MessageId> masked);
 

@@ -14,21 +14,22 @@ FaultGate::FaultGate(std::vector<Fault> faults, const std::string& control) : fa
   if (!control.empty()) control_.emplace(control);
 }
 
-void FaultGate::test(const Row& row, RowFile& file) {
-  if (faults_.empty() || !control_) return;
+bool FaultGate::test(const Row& row, RowFile& file) {
+  if (faults_.empty() || !control_) return false;
   const std::uint32_t armed = control_->armed();
-  if (armed >= faults_.size() || faults_[armed].timed) return;
+  if (armed >= faults_.size() || faults_[armed].timed) return false;
   {
     const std::lock_guard lock(mutex_);
     matcher_.arm(std::span(&faults_[armed], 1));
-    if (matcher_.match(row) == nullptr) return;
+    if (matcher_.match(row) == nullptr) return false;
   }
-  if (!control_->count_match(armed, nth_[armed])) return;
+  if (!control_->count_match(armed, nth_[armed])) return false;
   RowFileHeader& header = file.header();
   header.halted_row.store(file.written() - 1);
   header.halted.store(armed + 1);
   raise(SIGSTOP);  // stops every thread; this one goes no further before the controller's SIGCONT
   header.halted.store(0);
+  return true;
 }
 
 }  // namespace mqlab::live

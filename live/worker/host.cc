@@ -10,9 +10,15 @@
 
 namespace mqlab::live {
 
-LiveHost::LiveHost(ProcessId process, Incarnation incarnation, const RunClock& clock, FaultGate& gate, const Files& files)
-    : process_(process), incarnation_(incarnation), clock_(clock), gate_(gate), rows_(files.rows, process, incarnation) {
-  if (gate.wants_requests()) requests_ = std::make_unique<RowFile>(files.rows + ".requests", process, incarnation);
+LiveHost::LiveHost(ProcessId process, Incarnation incarnation, const RunClock& clock, FaultGate& gate,
+                   const Files& files)
+    : process_(process),
+      incarnation_(incarnation),
+      clock_(clock),
+      gate_(gate),
+      rows_(files.rows, process, incarnation) {
+  if (gate.wants_requests())
+    requests_ = std::make_unique<RowFile>(files.rows + ".requests", process, incarnation);
   if (files.transcript.empty()) return;
   transcript_ = open(files.transcript.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (transcript_ < 0) throw std::system_error(errno, std::generic_category(), files.transcript);
@@ -20,7 +26,7 @@ LiveHost::LiveHost(ProcessId process, Incarnation incarnation, const RunClock& c
 
 Row& LiveHost::row(Kind kind, Phase phase) {
   Row& row = rows_.next();
-  row.time = clock_.mono().ns;
+  row.time = now_.ns;
   row.process = process_;
   row.incarnation = incarnation_;
   row.kind = kind;
@@ -30,7 +36,7 @@ Row& LiveHost::row(Kind kind, Phase phase) {
 
 Gate LiveHost::anchored(const Row& row) {
   rows_.publish();
-  gate_.test(row, rows_);
+  if (gate_.test(row, rows_)) now_ = clock_.mono();
   return Gate::go;
 }
 

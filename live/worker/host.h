@@ -1,4 +1,5 @@
-// What the driver needs of the live world: rows in a mapped file, anchors that stop the process, effects by a port.
+// What the driver needs of the live world: rows in a mapped file, anchors that stop the process, effects by a
+// port.
 #pragma once
 #include <fstream>
 #include <mutex>
@@ -20,12 +21,16 @@ class LiveHost final : public Host {
     std::string transcript;  ///< empty = none
   };
   /// Throws std::system_error.
-  LiveHost(ProcessId process, Incarnation incarnation, const RunClock& clock, FaultGate& gate, const Files& files);
+  LiveHost(ProcessId process, Incarnation incarnation, const RunClock& clock, FaultGate& gate,
+           const Files& files);
 
   void attach(Port* port) { port_ = port; }
   RowFile& file() { return rows_; }
   const DriverState& state() const { return driver_; }
   DriverState& state() { return driver_; }
+  /// The time of the rows that follow. One step of the module takes no time, as in the simulated world: all
+  /// of its rows bear the time at which it began, unless an anchor halts the process in between.
+  void at(Instant now) { now_ = now; }
   /// Effects carried out and not settled, fetches not counted.
   std::int64_t open_ops() const { return open_ops_; }
   void settled(std::size_t count) { open_ops_ -= static_cast<std::int64_t>(count); }
@@ -51,6 +56,7 @@ class LiveHost final : public Host {
   std::unique_ptr<RowFile> requests_;  ///< a file of its own: the driver may be in the middle of a batch
   Port* port_ = nullptr;
   DriverState driver_;
+  Instant now_ = {};
   std::int64_t open_ops_ = 0;
   bool exited_ = false;
   std::vector<std::byte> record_;

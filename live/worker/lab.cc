@@ -23,8 +23,10 @@ struct Lab {
   std::unique_ptr<Admin> admin;
 
   explicit Lab(const Options& o)
-      : scenario(o.scenario()), topology(scenario), clock(o.integer_or("epoch-ns", 0), o.integer_or("wall-epoch-ns", 0)),
-        admin(make_admin({scenario, topology, 0, o.address(), o.text_or("tag", ""), clock})) {}
+      : scenario(o.scenario()),
+        topology(scenario),
+        clock(o.integer_or("epoch-ns", 0), o.integer_or("wall-epoch-ns", 0)),
+        admin(make_admin({scenario, topology, 0, o.address(), o.text_or("tag", ""), clock, o.has("warm")})) {}
 };
 
 /// Audit rows into the auditor's row file.
@@ -80,14 +82,18 @@ void audit_stores(const Lab& lab, const std::string& file, AuditSink& sink) {
       WireMessage wire;
       wire.message.id = row.message;
       wire.message.digest = row.digest;
-      sink.record({topic.first_place, static_cast<std::int64_t>(row.key), lab.clock.from_wall(row.written_ns), 0}, wire);
+      sink.record(
+          {topic.first_place, static_cast<std::int64_t>(row.key), lab.clock.from_wall(row.written_ns), 0},
+          wire);
       ++count;
     });
     sink.end(topic.first_place, store.read(0).version, count, true);
   }
 }
 
-Duration patience(const Options& options) { return Duration::millis(options.integer_or("patience-ms", 60'000)); }
+Duration patience(const Options& options) {
+  return Duration::millis(options.integer_or("patience-ms", 60'000));
+}
 
 /// Writes the auditor's row file; returns why it is not whole, or nothing.
 std::string write_audit(Lab& lab, const Options& options) {
@@ -106,10 +112,15 @@ std::string write_audit(Lab& lab, const Options& options) {
 
 json as_json(const SystemState& state) {
   json out = {{"whole", state.whole}, {"places", json::array()}, {"groups", json::array()}};
-  for (const PlaceState& p : state.places) out["places"].push_back({{"place", p.place}, {"end", p.end}, {"stable", p.stable}});
+  for (const PlaceState& p : state.places)
+    out["places"].push_back({{"place", p.place}, {"end", p.end}, {"stable", p.stable}});
   for (const GroupState& g : state.groups) {
-    out["groups"].push_back({{"group", g.group}, {"stage", g.stage}, {"place", g.place}, {"committed", g.committed},
-                             {"undelivered", g.undelivered}, {"unacked", g.unacked}});
+    out["groups"].push_back({{"group", g.group},
+                             {"stage", g.stage},
+                             {"place", g.place},
+                             {"committed", g.committed},
+                             {"undelivered", g.undelivered},
+                             {"unacked", g.unacked}});
   }
   return out;
 }

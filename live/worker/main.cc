@@ -1,6 +1,7 @@
 // mqlab-worker: one process of a scenario on a real broker, or the lab's hand on that broker.
 //
-// Exit codes: 0 done · 2 bad command line or scenario · 4 the environment failed (reason in one line on stderr).
+// Exit codes: 0 done · 2 bad command line or scenario · 4 the environment failed (reason in one line on
+// stderr).
 #include <sys/prctl.h>
 
 #include <csignal>

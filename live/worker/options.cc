@@ -11,7 +11,7 @@
 namespace mqlab::live {
 namespace {
 
-const std::set<std::string> switches = {"describe", "setup", "probe", "remove", "replay"};
+const std::set<std::string> switches = {"describe", "setup", "probe", "remove", "replay", "warm"};
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

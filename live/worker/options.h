@@ -29,7 +29,8 @@ class Options {
   std::vector<MessageId> ids(const std::string& name) const;
   /// --bootstrap (Kafka) or --server (NATS).
   std::string address() const;
-  /// The scenario of --scenario, with the faults of --faults (a TOML file of [[fault]] tables) in place of its own.
+  /// The scenario of --scenario, with the faults of --faults (a TOML file of [[fault]] tables) in place of
+  /// its own.
   Scenario scenario() const;
 
  private:

@@ -31,7 +31,8 @@ std::vector<Row> rows_of(const std::string& path) {
   if (bytes.size() < RowFile::header_bytes) throw UsageError(path + ": not a row file");
   std::memcpy(&count, bytes.data() + offsetof(RowFileHeader, count), sizeof count);
   std::vector<Row> rows(std::min<std::uint64_t>(count, (bytes.size() - RowFile::header_bytes) / sizeof(Row)));
-  std::memcpy(static_cast<void*>(rows.data()), bytes.data() + RowFile::header_bytes, rows.size() * sizeof(Row));
+  std::memcpy(static_cast<void*>(rows.data()), bytes.data() + RowFile::header_bytes,
+              rows.size() * sizeof(Row));
   return rows;
 }
 
@@ -53,7 +54,9 @@ class Replayer final : public Host {
 class Recorder final : public Module {
  public:
   Recorder(Module& module, Replayer& host) : module_(module), host_(host) {}
-  void handle(const Now& now, const Event& event, Effects&) override { drive(module_, host_, effects_, state_, now, event); }
+  void handle(const Now& now, const Event& event, Effects&) override {
+    drive(module_, host_, effects_, state_, now, event);
+  }
   Instant deadline() const override { return module_.deadline(); }
 
  private:
@@ -77,7 +80,8 @@ int replay(const Options& options) {
   const Scenario scenario = options.scenario();
   const Topology topology(scenario);
   const ProcessId process = topology.process(options.text("process"));
-  if (process == no_process) throw UsageError("--process " + options.text("process") + ": no such process in the scenario");
+  if (process == no_process)
+    throw UsageError("--process " + options.text("process") + ": no such process in the scenario");
   EventQueue events;
   const PortContext port_context{scenario, topology, process, 0, 1, RunClock(0, 0), "", "", events, {}};
   ModuleContext context;
@@ -92,17 +96,22 @@ int replay(const Options& options) {
   Replayer host;
   Recorder recorder(*plan->make(arena, context), host);
   const std::vector<std::byte> transcript = bytes_of(options.text("transcript"));
-  const std::size_t count = replay_transcript(transcript, recorder, [](const Now&, const Event&, std::span<const Effect>) {});
+  const std::size_t count =
+      replay_transcript(transcript, recorder, [](const Now&, const Event&, std::span<const Effect>) {});
 
   const std::vector<Row> written = rows_of(options.text("rows"));
   // A kill cuts the rows, never the other way round: each event is recorded before its rows.
   std::size_t equal = 0;
-  while (equal < std::min(written.size(), host.rows.size()) && timeless(written[equal]) == timeless(host.rows[equal])) ++equal;
+  while (equal < std::min(written.size(), host.rows.size()) &&
+         timeless(written[equal]) == timeless(host.rows[equal]))
+    ++equal;
   const bool whole = equal == written.size();
   nlohmann::json out = {{"events", count}, {"rows", written.size()}, {"equal", equal}};
   if (!whole && equal < host.rows.size()) {
-    out["written"] = std::string(name_of(written[equal].kind)) + "." + std::string(name_of(written[equal].phase));
-    out["replayed"] = std::string(name_of(host.rows[equal].kind)) + "." + std::string(name_of(host.rows[equal].phase));
+    out["written"] =
+        std::string(name_of(written[equal].kind)) + "." + std::string(name_of(written[equal].phase));
+    out["replayed"] =
+        std::string(name_of(host.rows[equal].kind)) + "." + std::string(name_of(host.rows[equal].phase));
   }
   std::printf("%s\n", out.dump().c_str());
   return whole ? 0 : 1;

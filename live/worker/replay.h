@@ -4,8 +4,8 @@
 
 namespace mqlab::live {
 
-/// --replay --process NAME --incarnation N --seed S --rows FILE --transcript FILE: prints what was compared as JSON;
-/// exit code 0 when all of it is equal, 1 with the first difference.
+/// --replay --process NAME --incarnation N --seed S --rows FILE --transcript FILE: prints what was compared
+/// as JSON; exit code 0 when all of it is equal, 1 with the first difference.
 int replay(const Options& options);
 
 }  // namespace mqlab::live

@@ -37,15 +37,23 @@ struct Life {
   Module* module = nullptr;
   std::optional<Feeder> feeder;
   Effects effects;
+  Instant wall_looked_at = Instant{} - Duration::seconds(1);
+  Duration wall_ahead = {};
 
   explicit Life(const Options& o)
-      : scenario(o.scenario()), topology(scenario), process(named(o)),
-        incarnation(static_cast<Incarnation>(o.integer_or("incarnation", 0))), seed(static_cast<std::uint64_t>(o.integer_or("seed", 1))),
+      : scenario(o.scenario()),
+        topology(scenario),
+        process(named(o)),
+        incarnation(static_cast<Incarnation>(o.integer_or("incarnation", 0))),
+        seed(static_cast<std::uint64_t>(o.integer_or("seed", 1))),
         masked(o.ids("masked")),
-        clock(o.integer("epoch-ns"), o.integer("wall-epoch-ns")), gate(bound_faults(), o.text_or("control", "")),
+        clock(o.integer("epoch-ns"), o.integer("wall-epoch-ns")),
+        gate(bound_faults(), o.text_or("control", "")),
         host(process, incarnation, clock, gate, {o.text("rows"), o.text_or("transcript", "")}),
-        plan(plan_module(scenario, topology, process)), arena(limits::arena_reserve_bytes) {
-    PortContext context{scenario, topology, process, incarnation, seed, clock, o.address(), o.text_or("tag", ""), events, {}};
+        plan(plan_module(scenario, topology, process)),
+        arena(limits::arena_reserve_bytes) {
+    PortContext context{
+        scenario, topology, process, incarnation, seed, clock, o.address(), o.text_or("tag", ""), events, {}};
     if (gate.wants_requests()) context.on_request = [this](RequestKind kind) { host.request(kind); };
     port = make_port(context, o.text_or("store", ""));
     host.attach(port.get());
@@ -53,7 +61,8 @@ struct Life {
 
   ProcessId named(const Options& o) const {
     const ProcessId found = topology.process(o.text("process"));
-    if (found == no_process) throw UsageError("--process " + o.text("process") + ": no such process in the scenario");
+    if (found == no_process)
+      throw UsageError("--process " + o.text("process") + ": no such process in the scenario");
     return found;
   }
   std::vector<Fault> bound_faults() const {
@@ -80,9 +89,21 @@ struct Life {
     drive_event(start);
   }
 
-  void drive_event(const Event& event) {
+  /// The wall clock is looked at once a millisecond: asking costs as much as a step of a module.
+  Now now() {
+    const Instant mono = clock.mono();
+    if (mono - wall_looked_at >= Duration::millis(1)) {
+      wall_looked_at = mono;
+      wall_ahead = clock.wall() - mono;
+    }
+    return {mono, mono + wall_ahead};
+  }
+
+  void drive_event(const Event& event) { drive_event(event, now()); }
+  void drive_event(const Event& event, const Now& at) {
     if (event.kind == EventKind::settled) host.settled(event.settlements.size());
-    drive(*module, host, effects, host.state(), clock.now(), event);
+    host.at(at.mono);
+    drive(*module, host, effects, host.state(), at, event);
   }
 };
 
@@ -92,19 +113,34 @@ void tell_idle(Life& life) {
   life.host.file().header().idle.store(idle ? 1 : 0, std::memory_order_release);
 }
 
+/// Makes the requests that are due, a few at a time so that answers get their turn. False when there was
+/// none.
+bool feed(Life& life) {
+  constexpr int at_a_time = 16;
+  int fed = 0;
+  const std::int64_t begin = life.gate.begin_ns();
+  while (life.feeder && fed < at_a_time) {
+    const Now now = life.now();
+    if (!life.feeder->feed(begin, now.mono, [&](const Event& event) { life.drive_event(event, now); })) break;
+    ++fed;
+  }
+  return fed > 0;
+}
+
 /// Waits for the next thing to do and does it.
 void step(Life& life) {
-  if (life.feeder && life.feeder->feed(life.gate.begin_ns(), life.clock.mono(), [&](const Event& e) { life.drive_event(e); })) {
-    OwnedEvent event;
-    if (life.events.pop(event, {})) life.drive_event(event.view());
+  OwnedEvent event;
+  if (feed(life)) {
+    if (life.events.try_pop(event)) life.drive_event(event.view());
     return;
   }
+  if (life.events.try_pop(event)) return life.drive_event(event.view());
   tell_idle(life);
   const Instant now = life.clock.mono();
   Instant until = std::min(life.module->deadline(), now + longest_wait);
   if (life.feeder) until = std::min(until, life.feeder->next(life.gate.begin_ns(), now));
-  OwnedEvent event;
-  if (life.events.pop(event, std::chrono::steady_clock::now() + std::chrono::nanoseconds((until - now).ns))) {
+  if (until > now &&
+      life.events.pop(event, std::chrono::steady_clock::now() + std::chrono::nanoseconds((until - now).ns))) {
     life.drive_event(event.view());
   } else if (life.module->deadline() <= life.clock.mono()) {
     life.drive_event(Event{});
@@ -118,10 +154,12 @@ void finish(Life& life) {
   life.drive_event(stop);
   const Instant latest = life.clock.mono() + stop_grace;
   life.feeder.reset();
-  while (life.clock.mono() < latest && (life.host.open_ops() > 0 || life.module->deadline() != Instant::never())) step(life);
+  while (life.clock.mono() < latest &&
+         (life.host.open_ops() > 0 || life.module->deadline() != Instant::never()))
+    step(life);
   life.port->close(stop_grace);
   OwnedEvent event;
-  while (life.events.pop(event, {})) {
+  while (life.events.try_pop(event)) {
     if (event.kind == EventKind::settled) life.drive_event(event.view());
   }
 }

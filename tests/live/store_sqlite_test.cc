@@ -12,14 +12,18 @@ namespace mqlab::live {
 namespace {
 
 struct File {
-  std::filesystem::path folder = std::filesystem::temp_directory_path() / ("mqlab-store-" + std::to_string(getpid()));
+  std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("mqlab-store-" + std::to_string(getpid()));
   File() { std::filesystem::create_directories(folder); }
   ~File() { std::filesystem::remove_all(folder); }
   std::string path() const { return (folder / "store.sqlite").string(); }
 };
 
 StoreWrite put(std::uint64_t key, MessageId message, const char* value) {
-  return {key, message, 0xfeed'face'cafe'beefu + message, {reinterpret_cast<const std::byte*>(value), static_cast<std::uint32_t>(std::strlen(value))}};
+  return {key,
+          message,
+          0xfeed'face'cafe'beefu + message,
+          {reinterpret_cast<const std::byte*>(value), static_cast<std::uint32_t>(std::strlen(value))}};
 }
 
 TEST(SqliteStore, a_batch_is_applied_as_a_whole_under_one_version) {
@@ -67,7 +71,8 @@ TEST(SqliteStore, writers_of_several_processes_count_one_version_after_the_other
       SqliteStore store(file.path());  // a connection of its own, as a process has
       for (int done = 0; done < each;) {
         const auto expected = store.read(0).version;
-        done += store.write(std::vector{put(static_cast<std::uint64_t>(w), 1, "x")}, expected, 0).applied ? 1 : 0;
+        done +=
+            store.write(std::vector{put(static_cast<std::uint64_t>(w), 1, "x")}, expected, 0).applied ? 1 : 0;
       }
     });
   }

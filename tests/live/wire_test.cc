@@ -19,7 +19,8 @@ Message sample(std::uint32_t size, Bytes payload = {}) {
 }
 
 TEST(Wire, carries_what_the_simulated_world_keeps_beside_a_message) {
-  const std::array<std::byte, 5> bytes = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}, std::byte{5}};
+  const std::array<std::byte, 5> bytes = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
+                                          std::byte{5}};
   std::vector<std::byte> value;
   encode(sample(200, {bytes.data(), 5}), {4, 2, 9}, value);
   EXPECT_EQ(value.size(), 200u);
@@ -54,7 +55,8 @@ TEST(Wire, a_buffer_used_again_holds_nothing_of_the_message_before) {
 TEST(Wire, what_is_cut_short_or_foreign_is_no_message) {
   std::vector<std::byte> value;
   encode(sample(100), {}, value);
-  for (std::size_t n = 0; n < value.size(); ++n) EXPECT_FALSE(decode(std::span(value).first(n)).has_value()) << n;
+  for (std::size_t n = 0; n < value.size(); ++n)
+    EXPECT_FALSE(decode(std::span(value).first(n)).has_value()) << n;
   value[0] ^= std::byte{1};
   EXPECT_FALSE(decode(value).has_value());
 }

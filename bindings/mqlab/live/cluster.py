@@ -58,6 +58,7 @@ class Cluster(ABC):
         self.spec, self.folder, self.guarded = spec, folder, guarded
         self.nodes: list[Node] = []
         self.dirty = False  # a node was hit by a fault
+        self.warm = False  # a run on it went the whole way: its coordinators are loaded
         self.started_in = 0.0
         self._ports: Reservation | Fixed | None = None
 

@@ -118,7 +118,8 @@ class _Run:
         self.clock = Clock()
         self.audit_file = self.workers / "auditor.rows"
         control = ControlPage(self.workers / "control")
-        probe = Probe([*self._arguments(), "--rows", str(self.audit_file)], self.workers / "probe.log")
+        warm = ["--warm"] if cluster.warm else []
+        probe = Probe([*self._arguments(), "--rows", str(self.audit_file), *warm], self.workers / "probe.log")
         self.leader_probe = self._probe_of_leaders()
         engine = Engine(self.described, cluster, control, self.clock, self._start_worker, self._leader)
         state = BrokerState(probe, self.clock)
@@ -128,6 +129,7 @@ class _Run:
             quiet = self._lead(engine, state, seconds, timing)
             audit = self._audit(engine, state)
             timing["end"] = self.clock.now() / 1e9
+            cluster.warm = cluster.warm or (quiet and self._transactional())
             return self._collect(engine, audit, quiet, timing)
         finally:
             engine.stop_everything()
@@ -135,6 +137,9 @@ class _Run:
             if self.leader_probe is not None:
                 self.leader_probe.close()
             control.close()
+
+    def _transactional(self) -> bool:
+        return any(stage["transactional"] for stage in self.described["stages"])
 
     @staticmethod
     def _set_up(probe: Probe, cluster: Cluster) -> str:
