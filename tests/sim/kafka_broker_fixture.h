@@ -123,8 +123,8 @@ struct Lab {
       begin ? world.network().cut(x, y) : world.network().join(x, y);
     }
     const LifeChange change = begin ? LifeChange::cut : LifeChange::joined;
-    for (NodeIndex n = 0; n < cluster().size(); ++n) cluster().at(n).life_changed(a, change);
     cluster().controller().life_changed(a, change);
+    for (NodeIndex n = 0; n < cluster().size(); ++n) cluster().at(n).life_changed(a, change);
   }
   void kill(NodeIndex n, bool power_loss = false) { world.kill(cluster().process(n), power_loss); }
   void start(NodeIndex n) { world.start(cluster().process(n)); }

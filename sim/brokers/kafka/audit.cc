@@ -2,10 +2,12 @@
 #include "sim/brokers/kafka/cluster.h"
 #include "sim/brokers/kafka/groups.h"
 #include "sim/brokers/kafka/node.h"
+#include "sim/brokers/kafka/plan.h"
 
 namespace mqlab::sim::kafka {
 
 void KafkaCluster::audit() {
+  settle();
   for (PlaceId place = 0; place < world_.setup().topology.places.size(); ++place) {
     if (partitions_[place] != nullptr) audit_records(*partitions_[place]);
   }
@@ -51,7 +53,20 @@ void KafkaCluster::audit_records(const Partition& partition) {
   row.aux = found;
 }
 
-/// One row for each committed offset: op = 1, key = the group's number.
+namespace {
+
+/// The first stage whose consumers are in the group.
+std::uint32_t stage_of(const Topology& topology, const KafkaPlan& plan, std::uint32_t group) {
+  const std::vector<ProcessInfo>& processes = topology.processes;
+  for (std::size_t p = 0; p < processes.size(); ++p) {
+    if (processes[p].role == Role::stage && plan.clients().plans[p].group == group) return processes[p].index;
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// One row for each committed offset: op = 1, key = the stage's index in the scenario.
 void KafkaCluster::audit_offsets(const Partition& partition) {
   const NodeIndex leader = partition.decided.leader;
   if (leader == no_node || !world_.running(processes_[leader]) || !nodes_[leader]->leads(partition)) return;
@@ -60,7 +75,7 @@ void KafkaCluster::audit_offsets(const Partition& partition) {
     row.op = 1;
     row.place = offset.place;
     row.position = offset.offset;
-    row.key = partition.number;
+    row.key = stage_of(world_.setup().topology, plan_, partition.number);
   }
 }
 

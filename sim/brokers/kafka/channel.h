@@ -1,5 +1,10 @@
 // The fetches of one follower node from one leader node (kafka ReplicaFetcherThread, num.replica.fetchers = 1): one
 // request at a time for all their common partitions. A fetch with nothing to return stays parked at the leader.
+//
+// While both nodes run and hear each other, a response and the fetch that follows it are no events of their own: both
+// arrival times are known when the response goes out, each node takes note of what has arrived whenever something
+// happens at it, and only what the leader has to act on in time is scheduled: one event an append instead of four.
+// The moment anybody's life changes, what is still on the wire becomes ordinary messages (KafkaCluster::settle).
 #pragma once
 #include <cstdint>
 
@@ -23,6 +28,12 @@ struct Channel {
   std::uint32_t generation = 0;  ///< rises when either side ends: what is on the wire is void
   bool up = true;
   bool parked = true;            ///< the fetch lies at the leader
+  bool computed = false;         ///< on its way by arithmetic, as told above
+  bool arrived = false;          ///< computed: the follower has the response
+  bool scheduled = false;        ///< computed: the leader has an event at `back`
+  std::uint32_t ticket = 0;      ///< of the latest response; voids events of those before
+  Instant arrives = {};          ///< computed: when the response reaches the follower
+  Instant back = {};             ///< computed: when the next fetch reaches the leader
   Instant parked_since = {};
   Vec<PlaceId> dirty;            ///< partitions with something to send, in the order in which they got it
   Vec<ReplicaPart> parts;        ///< of the response or fetch on the wire

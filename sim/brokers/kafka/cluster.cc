@@ -113,6 +113,10 @@ ProcessId KafkaCluster::leader(PlaceId place) const {
   return world_.alive(process) ? process : no_process;
 }
 
+void KafkaCluster::settle() {
+  for (Node* node : nodes_) node->settle_for_good();
+}
+
 void KafkaCluster::shut_down(ProcessId process) { controller_->shut_down(node_of(process)); }
 
 }  // namespace mqlab::sim::kafka

@@ -55,6 +55,9 @@ class KafkaCluster final : public Cluster {
   /// The partition of __transaction_state of a transactional id; made when first asked for.
   Partition& transactions_of(std::uint32_t transactional_id);
 
+  /// Before anybody's life changes: all that is on the wire by arithmetic becomes messages; see channel.h.
+  void settle();
+
   std::int64_t new_producer_id() { return next_producer_++; }
   std::uint32_t new_member() { return next_member_++; }
 

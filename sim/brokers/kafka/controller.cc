@@ -45,6 +45,7 @@ void Controller::life_changed(ProcessId process, LifeChange change) {
   const NodeIndex node = cluster_.node_of(process);
   const bool network = change == LifeChange::cut || change == LifeChange::joined;
   if (node == no_node && !network) return;
+  cluster_.settle();  // (the controller is told first: it was there before the nodes)
   if (node != no_node && (change == LifeChange::killed || change == LifeChange::power_lost)) {
     died(node, change == LifeChange::power_lost);
   }

@@ -18,16 +18,18 @@ Node::Node(KafkaCluster& cluster, NodeIndex index)
       held_from_(cluster.arena()) {}
 
 void Node::on(const SimEvent& event) {
+  if ((arriving_ | returning_) != 0) settle();
   switch (event.kind) {
     case on_request: request(reinterpret_cast<Request*>(event.a)); break;
     case on_replica_data: {
       Channel& channel = cluster_.channel(index_, static_cast<NodeIndex>(event.y));
-      if (channel.generation == event.x) replicate(channel, static_cast<NodeIndex>(event.y));
+      if (channel.generation == event.x && channel.ticket == event.a) replicate(channel, static_cast<NodeIndex>(event.y));
       break;
     }
     case on_replica_fetch: {
       Channel& channel = cluster_.channel(static_cast<NodeIndex>(event.y), index_);
-      if (channel.generation == event.x) fetched(channel, static_cast<NodeIndex>(event.y));
+      const bool current = channel.generation == event.x && channel.ticket == event.a && !channel.parked;
+      if (current) fetched(channel, static_cast<NodeIndex>(event.y), world().now());
       break;
     }
     case on_attach: attach(reinterpret_cast<Attach*>(event.a)); break;
@@ -142,7 +144,7 @@ void Node::crash(bool power_loss) {
   held_.clear();
   held_from_.clear();
   to_attach_.clear();
-  pending_flush_ = attach_wanted_ = 0;
+  pending_flush_ = attach_wanted_ = arriving_ = returning_ = 0;
   groups_ = nullptr;
   transactions_ = nullptr;
 }

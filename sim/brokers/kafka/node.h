@@ -15,8 +15,8 @@ struct MarkerRequest;
 /// SimEvent::kind at a node.
 enum NodeEvent : std::uint16_t {
   on_request = request_event,  ///< a = Request*
-  on_replica_data,             ///< at the follower: a = Channel*, x = generation, y = leader
-  on_replica_fetch,            ///< at the leader: a = Channel*, x = generation, y = follower
+  on_replica_data,             ///< at the follower: a = ticket, x = generation of the channel, y = leader
+  on_replica_fetch,            ///< at the leader: a = ticket, x = generation of the channel, y = follower
   on_attach,                   ///< at the leader: a = Attach*
   on_metadata,                 ///< a = MetadataUpdate*
   on_alter_isr,                ///< at the controller's node: a = place, ISR and leader; x = leader epoch, y = version
@@ -77,6 +77,8 @@ class Node final : public Component {
   // ---- for the controller and the audit ----
   void controller_changed();
   void crash(bool power_loss);
+  /// Before anybody's life changes; see channel.h.
+  void settle_for_good();
 
  private:
   void request(Request* request);
@@ -112,12 +114,18 @@ class Node final : public Component {
   void fetch_waited(std::uint32_t token);
 
   // node_replication.cc
-  void respond(NodeIndex follower);
+  bool respond(NodeIndex follower);
+  Duration way(ProcessId from, ProcessId to, std::uint32_t bytes);
+  void schedule_fetches(NodeSet sent);
+  void schedule_fetch(Channel& channel, NodeIndex follower);
+  bool covered(const Channel& channel, NodeIndex follower, NodeIndex last) const;
+  void settle();
+  void take(Channel& channel, NodeIndex leader);
   bool respond_part(Channel& channel, NodeIndex follower, PlaceId place, std::uint64_t& bytes);
   void replicate(Channel& channel, NodeIndex leader);
   void follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries);
-  void fetched(Channel& channel, NodeIndex follower);
-  void note_fetch(Partition& partition, Leadership& lead, std::uint32_t slot, std::int64_t end);
+  void fetched(Channel& channel, NodeIndex follower, Instant at);
+  void note_fetch(Partition& partition, Leadership& lead, std::uint32_t slot, std::int64_t end, Instant at);
   void mark_dirty(const Partition& partition, Progress& progress, NodeIndex follower);
   void advance(Partition& partition, Replica& replica);
   void attach(Attach* attach);
@@ -149,6 +157,8 @@ class Node final : public Component {
   bool expiry_scheduled_ = false;
   bool check_scheduled_ = false;
   NodeSet pending_flush_ = 0;       ///< followers whose channels got something to send
+  NodeSet arriving_ = 0;            ///< leaders whose response is on its way here by arithmetic
+  NodeSet returning_ = 0;           ///< followers whose next fetch is
   NodeSet attach_wanted_ = 0;       ///< leaders to which some partition is to be attached
   std::uint32_t next_token_ = 1;
   Instant booted_ = {};             ///< when it started; the phase of its periodic checks

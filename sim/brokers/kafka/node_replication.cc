@@ -18,21 +18,25 @@ void Node::mark_dirty(const Partition& partition, Progress& progress, NodeIndex 
   Channel& channel = cluster_.channel(follower, index_);
   channel.dirty.push_back(partition.place);
   pending_flush_ |= set_of(follower);
+  if (channel.computed && !channel.scheduled) schedule_fetch(channel, follower);  // to send it as soon as it can
 }
 
 void Node::flush() {
+  NodeSet sent = 0;
   while (pending_flush_ != 0) {
     const auto follower = static_cast<NodeIndex>(std::countr_zero(pending_flush_));
     pending_flush_ = static_cast<NodeSet>(pending_flush_ & (pending_flush_ - 1));
-    respond(follower);
+    if (respond(follower)) sent |= set_of(follower);
   }
+  if (sent != 0) schedule_fetches(sent);
   if (attach_wanted_ != 0) attach_to_leaders();
 }
 
-/// Answers the follower's parked fetch, if it is here, with everything there is for it.
-void Node::respond(NodeIndex follower) {
+/// Answers the follower's parked fetch, if it is here, with everything there is for it. True when the next fetch is
+/// computed and yet to be scheduled.
+bool Node::respond(NodeIndex follower) {
   Channel& channel = cluster_.channel(follower, index_);
-  if (!channel.up || !channel.parked || channel.dirty.empty()) return;
+  if (!channel.up || !channel.parked || channel.dirty.empty()) return false;
   std::uint64_t bytes = 0;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < channel.dirty.size(); ++i) {
@@ -40,10 +44,97 @@ void Node::respond(NodeIndex follower) {
     if (respond_part(channel, follower, place, bytes)) channel.dirty[kept++] = place;
   }
   channel.dirty.resize(kept);
-  if (channel.parts.empty()) return;
-  channel.parked = false;
-  const auto size = static_cast<std::uint32_t>(bytes + fetch_bytes + fetch_bytes_a_part * channel.parts.size());
-  world().network().send(owner, cluster_.at(follower), size, on_replica_data, 0, channel.generation, index_);
+  if (channel.parts.empty()) return false;
+  channel.parked = channel.arrived = channel.scheduled = false;
+  ++channel.ticket;
+  const auto parts = static_cast<std::uint32_t>(fetch_bytes + fetch_bytes_a_part * channel.parts.size());
+  const auto size = static_cast<std::uint32_t>(bytes + parts);
+  channel.computed = fetching(follower);
+  if (!channel.computed) {
+    world().network().send(owner, cluster_.at(follower), size, on_replica_data, channel.ticket, channel.generation, index_);
+    return false;
+  }
+  const ProcessId to = cluster_.process(follower);
+  channel.arrives = world().now() + way(owner, to, size);
+  channel.back = channel.arrives + way(to, owner, parts);
+  cluster_.at(follower).arriving_ |= set_of(index_);
+  returning_ |= set_of(follower);
+  return true;
+}
+
+/// Time on the wire. (The connections of fetchers are their own, so nothing else delays what is on them.)
+Duration Node::way(ProcessId from, ProcessId to, std::uint32_t bytes) {
+  const std::uint64_t rate = world().setup().scenario.network.bytes_per_second;
+  const Duration sending = rate == 0 ? Duration{} : Duration{static_cast<std::int64_t>(bytes * 1'000'000'000ull / rate)};
+  return world().network().delay(from, to) + sending;
+}
+
+/// Of the responses that went out together, the one that is acknowledged last has an event; the others only where
+/// they could move something without it.
+void Node::schedule_fetches(NodeSet sent) {
+  NodeIndex last = no_node;
+  for (NodeIndex f = 0; f < cluster_.size(); ++f) {
+    if (!has(sent, f)) continue;
+    if (last == no_node || cluster_.channel(f, index_).back >= cluster_.channel(last, index_).back) last = f;
+  }
+  for (NodeIndex f = 0; f < cluster_.size(); ++f) {
+    if (!has(sent, f)) continue;
+    Channel& channel = cluster_.channel(f, index_);
+    if (f == last || !channel.dirty.empty() || !covered(channel, f, last)) schedule_fetch(channel, f);
+  }
+}
+
+/// Whether nothing can come of this follower's fetch before that of `last` is there: both are in sync in each of the
+/// partitions, so that the high watermark waits for both.
+bool Node::covered(const Channel& channel, NodeIndex follower, NodeIndex last) const {
+  const Vec<ReplicaPart>& others = cluster_.channel(last, index_).parts;
+  for (std::size_t i = 0; i < channel.parts.size(); ++i) {
+    const PlaceId place = channel.parts[i].place;
+    const Leadership& lead = *cluster_.partition(place)->replica(index_)->lead;
+    if (!has(lead.isr, follower) || !has(lead.isr, last)) return false;
+    if (i >= others.size() || others[i].place != place) return false;
+  }
+  return true;
+}
+
+void Node::schedule_fetch(Channel& channel, NodeIndex follower) {
+  channel.scheduled = true;
+  world().schedule(std::max(channel.back, world().now()), *this, on_replica_fetch, channel.ticket, channel.generation, follower);
+}
+
+/// Takes note of what has reached this node by now.
+void Node::settle() {
+  const Instant now = world().now();
+  for (NodeIndex n = 0; arriving_ != 0 && n < cluster_.size(); ++n) {
+    if (!has(arriving_, n)) continue;
+    Channel& channel = cluster_.channel(index_, n);
+    if (channel.arrives <= now) take(channel, n);
+  }
+  for (NodeIndex n = 0; returning_ != 0 && n < cluster_.size(); ++n) {
+    if (!has(returning_, n)) continue;
+    Channel& channel = cluster_.channel(n, index_);
+    if (channel.back <= now) fetched(channel, n, channel.back);
+  }
+}
+
+/// Somebody's life is about to change: what is still on the wire to this follower becomes a message, what it has sent
+/// gets an event.
+void Node::settle_for_good() {
+  if (world().alive(owner)) settle();
+  for (NodeIndex leader = 0; leader < cluster_.size(); ++leader) {
+    Channel& channel = cluster_.channel(index_, leader);
+    if (leader == index_ || !channel.computed) continue;
+    Node& from = cluster_.at(leader);
+    if (!channel.arrived && channel.arrives <= world().now()) take(channel, leader);
+    if (channel.arrived) {
+      if (!channel.scheduled) from.schedule_fetch(channel, index_);
+      continue;
+    }
+    channel.computed = false;
+    arriving_ = static_cast<NodeSet>(arriving_ & ~set_of(leader));
+    from.returning_ = static_cast<NodeSet>(from.returning_ & ~set_of(index_));
+    world().schedule(channel.arrives, *this, on_replica_data, ++channel.ticket, channel.generation, leader);
+  }
 }
 
 /// True when there is more for this partition than went into the response.
@@ -83,16 +174,23 @@ bool Node::respond_part(Channel& channel, NodeIndex follower, PlaceId place, std
   return more;
 }
 
-/// At the follower: a fetch response came; the next fetch goes out.
-void Node::replicate(Channel& channel, NodeIndex leader) {
+/// At the follower: a fetch response came.
+void Node::take(Channel& channel, NodeIndex leader) {
   const LogEntry* entries = channel.entries.data();
   for (ReplicaPart& part : channel.parts) {
     follow(part, leader, entries);
     entries += part.count;
   }
   channel.entries.clear();
+  channel.arrived = true;
+  arriving_ = static_cast<NodeSet>(arriving_ & ~set_of(leader));
+}
+
+/// The same, as a message: the next fetch goes out.
+void Node::replicate(Channel& channel, NodeIndex leader) {
+  take(channel, leader);
   const auto size = static_cast<std::uint32_t>(fetch_bytes + fetch_bytes_a_part * channel.parts.size());
-  world().network().send(owner, cluster_.at(leader), size, on_replica_fetch, 0, channel.generation, index_);
+  world().network().send(owner, cluster_.at(leader), size, on_replica_fetch, channel.ticket, channel.generation, index_);
 }
 
 void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) {
@@ -111,15 +209,18 @@ void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) 
   replica.high_watermark = std::min(std::max(part.high_watermark, replica.high_watermark), part.end);
 }
 
-/// At the leader: a follower's fetch came.
-void Node::fetched(Channel& channel, NodeIndex follower) {
+/// At the leader: a follower's fetch came, at `at`.
+void Node::fetched(Channel& channel, NodeIndex follower, Instant at) {
+  if (!channel.arrived) cluster_.at(follower).take(channel, index_);
   channel.parked = true;
-  channel.parked_since = world().now();
+  channel.computed = false;
+  returning_ = static_cast<NodeSet>(returning_ & ~set_of(follower));
+  channel.parked_since = at;
   for (const ReplicaPart& part : channel.parts) {
     Partition& partition = *cluster_.partition(part.place);
     Replica& replica = *partition.replica(index_);
     if (replica.lead == nullptr || replica.lead->epoch != part.epoch || part.end < 0) continue;
-    note_fetch(partition, *replica.lead, partition.slot(follower), part.end);
+    note_fetch(partition, *replica.lead, partition.slot(follower), part.end, at);
   }
   for (const ReplicaPart& part : channel.parts) {  // (what this has others append goes into the next response)
     Partition& partition = *cluster_.partition(part.place);
@@ -130,15 +231,15 @@ void Node::fetched(Channel& channel, NodeIndex follower) {
   pending_flush_ |= set_of(follower);
 }
 
-void Node::note_fetch(Partition& partition, Leadership& lead, std::uint32_t slot, std::int64_t end) {
+void Node::note_fetch(Partition& partition, Leadership& lead, std::uint32_t slot, std::int64_t end, Instant at) {
   Progress& p = lead.followers[slot];
   const std::int64_t leader_end = partition.replicas[partition.slot(index_)].log.end();
   if (end >= leader_end) {
-    p.caught_up = world().now();
+    p.caught_up = at;
   } else if (end >= p.leader_end) {
     p.caught_up = std::max(p.caught_up, p.fetched);
   }
-  p.fetched = world().now();
+  p.fetched = at;
   p.leader_end = leader_end;
   p.truncate_to = -1;
   p.end = end;
@@ -206,19 +307,21 @@ void Node::attach_one(const Attach::Item& item, NodeIndex follower) {
   }
   p.end = theirs.end();
   p.leader_end = p.end + 1;  // there was no fetch before
-  note_fetch(partition, *replica.lead, slot, p.end);
+  note_fetch(partition, *replica.lead, slot, p.end, world().now());
   advance(partition, replica);
 }
 
 void Node::break_channels(NodeIndex other) {
   for (Channel* channel : {&cluster_.channel(other, index_), &cluster_.channel(index_, other)}) {
     ++channel->generation;
-    channel->up = channel->parked = false;
+    channel->up = channel->parked = channel->computed = false;
     for (const LogEntry& e : channel->entries) release(arena(), e.batch);
     channel->entries.clear();
     channel->parts.clear();
     channel->dirty.clear();
   }
+  arriving_ = static_cast<NodeSet>(arriving_ & ~set_of(other));
+  returning_ = static_cast<NodeSet>(returning_ & ~set_of(other));
 }
 
 }  // namespace mqlab::sim::kafka
