@@ -8,6 +8,7 @@
 
 #include "core/base/limits.h"
 #include "core/modules/registry.h"
+#include "core/seam/automaton.h"
 #include "core/seam/driver.h"
 #include "core/seam/transcript.h"
 #include "live/port.h"
@@ -53,9 +54,13 @@ class Replayer final : public Host {
 /// Hands a recorded event on as the driver's, so that the rows of events and effects come out in their order.
 class Recorder final : public Module {
  public:
-  Recorder(Module& module, Replayer& host) : module_(module), host_(host) {}
+  Recorder(Module& module, Replayer& host, bool assigns)
+      : module_(module), host_(host), automaton_(assigns) {}
+  /// The first rule of ports that a step broke.
+  const std::string& wrong() const { return wrong_; }
   void handle(const Now& now, const Event& event, Effects&) override {
     drive(module_, host_, effects_, state_, now, event);
+    if (wrong_.empty()) wrong_ = automaton_.step(event, effects_.list());
   }
   Instant deadline() const override { return module_.deadline(); }
 
@@ -64,6 +69,8 @@ class Recorder final : public Module {
   Replayer& host_;
   Effects effects_;
   DriverState state_;
+  PortAutomaton automaton_;
+  std::string wrong_;
 };
 
 /// What does not follow from the events: when, and who.
@@ -94,7 +101,7 @@ int replay(const Options& options) {
   const auto plan = plan_module(scenario, topology, process);
   Arena arena(limits::arena_reserve_bytes);
   Replayer host;
-  Recorder recorder(*plan->make(arena, context), host);
+  Recorder recorder(*plan->make(arena, context), host, context.capabilities.log);
   const std::vector<std::byte> transcript = bytes_of(options.text("transcript"));
   const std::size_t count =
       replay_transcript(transcript, recorder, [](const Now&, const Event&, std::span<const Effect>) {});
@@ -106,7 +113,8 @@ int replay(const Options& options) {
          timeless(written[equal]) == timeless(host.rows[equal]))
     ++equal;
   const bool whole = equal == written.size();
-  nlohmann::json out = {{"events", count}, {"rows", written.size()}, {"equal", equal}};
+  nlohmann::json out = {
+      {"events", count}, {"rows", written.size()}, {"equal", equal}, {"port", recorder.wrong()}};
   if (!whole && equal < host.rows.size()) {
     out["written"] =
         std::string(name_of(written[equal].kind)) + "." + std::string(name_of(written[equal].phase));
@@ -114,7 +122,7 @@ int replay(const Options& options) {
         std::string(name_of(host.rows[equal].kind)) + "." + std::string(name_of(host.rows[equal].phase));
   }
   std::printf("%s\n", out.dump().c_str());
-  return whole ? 0 : 1;
+  return whole && recorder.wrong().empty() ? 0 : 1;
 }
 
 }  // namespace mqlab::live
