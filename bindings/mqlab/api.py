@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import overload
 
-from mqlab import _core, search
+from mqlab import _core, result, search
 from mqlab.compare import Comparison
 from mqlab.counterexample import Counterexample, read_counterexample
 from mqlab.history import History
@@ -89,6 +89,7 @@ def verify(
     search is followed by `times` runs of each story on the real broker; for claims that no story breaks, of the
     scenario without faults and with faults of its menu.
     """
+    folder = Path(out) if out is not None else Path("runs") / f"{scenario.name}-verify"
     verdicts = search.verify(
         scenario,
         schedules=schedules,
@@ -96,13 +97,15 @@ def verify(
         jobs=jobs or os.cpu_count() or 1,
         seed=seed,
         claims=claims,
-        out=Path(out) if out is not None else Path("runs") / f"{scenario.name}-verify",
+        out=folder,
         progress=progress,
     )
     if world == "live":
         from mqlab import confirm
 
-        return confirm.on_real_broker(scenario, verdicts, times=times, note=note)
+        verdicts = confirm.on_real_broker(scenario, verdicts, times=times, note=note)
+        with result.disk(folder):
+            result.write_json(folder / "verdicts.json", verdicts.document())
     return verdicts
 
 
