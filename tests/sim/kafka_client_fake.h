@@ -27,13 +27,14 @@ struct Got {
   std::int64_t ms = 0;
   RequestKind kind = RequestKind::none;
   ProcessId node = 0;
-  std::vector<SentBatch> batches;                        ///< produce
-  std::vector<std::pair<PlaceId, std::int64_t>> offsets; ///< offset_commit, txn_offset_commit; fetch: positions
-  std::vector<PlaceId> places;                           ///< join: owned; add_partitions
+  std::vector<SentBatch> batches;  ///< produce
+  std::vector<std::pair<PlaceId, std::int64_t>>
+      offsets;                  ///< offset_commit, txn_offset_commit; fetch: positions
+  std::vector<PlaceId> places;  ///< join: owned; add_partitions
   std::uint32_t member = 0;
   std::uint32_t generation = 0;
-  bool commit = false;                                   ///< end_txn
-  std::int16_t epoch = -1;                               ///< init_producer_id
+  bool commit = false;      ///< end_txn
+  std::int16_t epoch = -1;  ///< init_producer_id
 };
 
 class FakeCluster;
@@ -54,11 +55,11 @@ struct Fakes {
   std::map<PlaceId, std::vector<MessageId>> log;     ///< what fetches return
   std::map<PlaceId, std::int64_t> committed;
   std::map<PlaceId, std::int64_t> log_start;
-  std::vector<PlaceId> assignment;                   ///< of any member that joins
-  ProcessId coordinator = no_process;                ///< of everything; default: the first node
-  std::uint32_t fetch_batch = 100;                   ///< records an answer gives of a partition
-  Duration service = Duration::micros(100);          ///< from request to answer
-  std::map<RequestKind, Duration> slow;              ///< those that take another time
+  std::vector<PlaceId> assignment;           ///< of any member that joins
+  ProcessId coordinator = no_process;        ///< of everything; default: the first node
+  std::uint32_t fetch_batch = 100;           ///< records an answer gives of a partition
+  Duration service = Duration::micros(100);  ///< from request to answer
+  std::map<RequestKind, Duration> slow;      ///< those that take another time
   std::vector<Got> got;
 
   std::vector<Got> of(RequestKind kind) const {
@@ -161,7 +162,8 @@ inline void FakeCluster::record(ProcessId node, const Request& r) {
       }
       break;
     case RequestKind::fetch:
-      for (const FetchPart& p : static_cast<const FetchRequest&>(r).parts) got.offsets.emplace_back(p.place, p.offset);
+      for (const FetchPart& p : static_cast<const FetchRequest&>(r).parts)
+        got.offsets.emplace_back(p.place, p.offset);
       break;
     case RequestKind::join_group: {
       const auto& join = static_cast<const JoinGroupRequest&>(r);
@@ -186,9 +188,14 @@ inline void FakeCluster::record(ProcessId node, const Request& r) {
       got.places.assign(add.places.begin(), add.places.end());
       break;
     }
-    case RequestKind::end_txn: got.commit = static_cast<const EndTxnRequest&>(r).commit; break;
-    case RequestKind::init_producer_id: got.epoch = static_cast<const InitProducerIdRequest&>(r).epoch; break;
-    default: break;
+    case RequestKind::end_txn:
+      got.commit = static_cast<const EndTxnRequest&>(r).commit;
+      break;
+    case RequestKind::init_producer_id:
+      got.epoch = static_cast<const InitProducerIdRequest&>(r).epoch;
+      break;
+    default:
+      break;
   }
   fakes_.got.push_back(got);
 }
@@ -222,7 +229,8 @@ inline void FakeCluster::fetch(ProcessId node, FetchRequest* request) {
     out.first_run = static_cast<std::uint32_t>(answer->runs.size());
     if (leader_of(part.place) != node) {
       out.error = Error::not_leader_or_follower;
-    } else if (part.offset < fakes_.log_start[part.place] || part.offset > static_cast<std::int64_t>(log.size())) {
+    } else if (part.offset < fakes_.log_start[part.place] ||
+               part.offset > static_cast<std::int64_t>(log.size())) {
       out.error = Error::offset_out_of_range;
     } else if (part.offset < static_cast<std::int64_t>(log.size())) {
       const auto left = static_cast<std::uint32_t>(log.size()) - static_cast<std::uint32_t>(part.offset);
@@ -338,10 +346,12 @@ inline void FakeCluster::request(ProcessId node, Request* request) {
       auto* answer = arena.make<ListOffsetsAnswer>();
       answer->error = error;
       answer->place = list.place;
-      answer->offset = list.latest ? static_cast<std::int64_t>(fakes_.log[list.place].size()) : fakes_.log_start[list.place];
+      answer->offset = list.latest ? static_cast<std::int64_t>(fakes_.log[list.place].size())
+                                   : fakes_.log_start[list.place];
       return send(node, *request, answer);
     }
-    case RequestKind::fetch: return fetch(node, static_cast<FetchRequest*>(request));
+    case RequestKind::fetch:
+      return fetch(node, static_cast<FetchRequest*>(request));
     default: {
       Answer* answer = arena.make<Answer>();
       answer->error = error;

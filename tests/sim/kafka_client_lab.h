@@ -1,5 +1,5 @@
-// A laboratory for the Kafka client models: real clients and processes, modules that do what the test says, and broker
-// nodes that answer as the test says.
+// A laboratory for the Kafka client models: real clients and processes, modules that do what the test says,
+// and broker nodes that answer as the test says.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -98,7 +98,9 @@ class PuppetModule final : public Module {
 class PuppetPlan final : public ModulePlan {
  public:
   explicit PuppetPlan(Puppet& puppet) : puppet_(puppet) {}
-  Module* make(Arena& arena, const ModuleContext&) const override { return arena.make<PuppetModule>(puppet_); }
+  Module* make(Arena& arena, const ModuleContext&) const override {
+    return arena.make<PuppetModule>(puppet_);
+  }
   std::vector<Kind> effects() const override { return {}; }
 
  private:
@@ -115,7 +117,8 @@ class Lab {
     setup.clusters[0] = std::move(fake);
     setup.settle = Duration::seconds(10'000);
     for (std::size_t p = 0; p < t.processes.size(); ++p) {
-      if (setup.modules[p] != nullptr) setup.modules[p] = std::make_unique<PuppetPlan>(puppets[t.processes[p].name]);
+      if (setup.modules[p] != nullptr)
+        setup.modules[p] = std::make_unique<PuppetPlan>(puppets[t.processes[p].name]);
     }
   }
   Puppet& operator[](const std::string& process) { return puppets[process]; }

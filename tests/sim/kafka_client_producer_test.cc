@@ -58,9 +58,9 @@ TEST_P(KafkaProducerBoth, AFullBatchDoesNotLinger) {
 }
 
 TEST_P(KafkaProducerBoth, NoMoreRequestsThanAllowedAreInFlight) {
-  Lab lab(producer_scenario(GetParam(), {{"linger.ms", "0"},
-                                         {"enable.idempotence", "false"},
-                                         {"max.in.flight.requests.per.connection", "2"}}));
+  Lab lab(producer_scenario(
+      GetParam(),
+      {{"linger.ms", "0"}, {"enable.idempotence", "false"}, {"max.in.flight.requests.per.connection", "2"}}));
   lab.fakes.slow[RequestKind::produce] = ms(100);
   for (MessageId id = 1; id <= 4; ++id) publish(lab["api"], ms(100 + id), id);
   lab.run_until(ms(190));
@@ -147,7 +147,9 @@ TEST_P(KafkaProducerBoth, RetriesBackOffExponentially) {
 }
 
 TEST(KafkaProducer, DeliveryTimeoutIsFailOnlyIfItWasNeverSent) {
-  Lab lab(producer_scenario(java, {{"linger.ms", "0"}, {"delivery.timeout.ms", "2000"}, {"request.timeout.ms", "1500"},
+  Lab lab(producer_scenario(java, {{"linger.ms", "0"},
+                                   {"delivery.timeout.ms", "2000"},
+                                   {"request.timeout.ms", "1500"},
                                    {"max.in.flight.requests.per.connection", "1"}}));
   lab.fakes.errors[RequestKind::produce].assign(20, Error::timed_out_local);
   publish(lab["api"], ms(100), 1);
@@ -163,7 +165,8 @@ TEST(KafkaProducer, DeliveryTimeoutIsFailOnlyIfItWasNeverSent) {
 }
 
 TEST(KafkaProducer, LibrdkafkaLooksForTimedOutMessagesOnceASecond) {
-  Lab lab(producer_scenario(librdkafka, {{"linger.ms", "0"}, {"message.timeout.ms", "1300"}, {"socket.timeout.ms", "1000"}}));
+  Lab lab(producer_scenario(
+      librdkafka, {{"linger.ms", "0"}, {"message.timeout.ms", "1300"}, {"socket.timeout.ms", "1000"}}));
   lab.fakes.errors[RequestKind::produce].assign(20, Error::timed_out_local);
   publish(lab["api"], ms(1100), 1);
   lab.run_until(ms(9000));
@@ -176,7 +179,8 @@ TEST(KafkaProducer, LibrdkafkaLooksForTimedOutMessagesOnceASecond) {
 }
 
 TEST_P(KafkaProducerBoth, WithoutAcksNothingIsWaitedFor) {
-  Lab lab(producer_scenario(GetParam(), {{"linger.ms", "0"}, {"acks", "0"}, {"enable.idempotence", "false"}}));
+  Lab lab(
+      producer_scenario(GetParam(), {{"linger.ms", "0"}, {"acks", "0"}, {"enable.idempotence", "false"}}));
   publish(lab["api"], ms(100), 1);
   lab.run_until(ms(101));
   const auto settled = lab["api"].settled(Kind::publish);
@@ -208,7 +212,8 @@ TEST(KafkaProducer, TheLargestRecordIsExactlyThatOfTheClient) {
 
 TEST(KafkaProducer, AFullQueueRefusesAndTellsWhenThereIsRoom) {
   for (const Flavour flavour : {java, librdkafka}) {
-    const Property limit = flavour == java ? Property{"buffer.memory", "32768"} : Property{"queue.buffering.max.messages", "2"};
+    const Property limit =
+        flavour == java ? Property{"buffer.memory", "32768"} : Property{"queue.buffering.max.messages", "2"};
     Lab lab(producer_scenario(flavour, {limit, {"linger.ms", "10"}, {"batch.size", "16384"}}));
     const std::uint32_t size = flavour == java ? 16'000 : 100;
     for (MessageId id = 1; id <= 3; ++id) publish(lab["api"], ms(100), id, size);
@@ -299,7 +304,7 @@ TEST(KafkaProducer, RecordsWithoutKeyStickToAPartition) {
   ASSERT_EQ(place.size(), 64u);
   std::size_t moves = 0;
   for (MessageId id = 2; id <= 64; ++id) moves += place[id] != place[id - 1] ? 1 : 0;
-  EXPECT_GT(moves, 10u);   // a partition is drawn every 10 ms
+  EXPECT_GT(moves, 10u);  // a partition is drawn every 10 ms
   EXPECT_LE(moves, 32u);
 }
 

@@ -19,7 +19,8 @@ Lab make(Flavour flavour, Properties producer = {}) {
   } else {
     producer.push_back({"request.timeout.ms", "2000"});
   }
-  return Lab(stage_scenario(flavour, {{"auto.offset.reset", "earliest"}, {"enable.auto.commit", "false"}}, 1, producer));
+  return Lab(stage_scenario(flavour, {{"auto.offset.reset", "earliest"}, {"enable.auto.commit", "false"}}, 1,
+                            producer));
 }
 
 /// The requests about the transaction, in the order in which they reached a node.
@@ -31,8 +32,11 @@ Kinds kinds(const Fakes& fakes) {
       case RequestKind::add_partitions_to_txn:
       case RequestKind::add_offsets_to_txn:
       case RequestKind::txn_offset_commit:
-      case RequestKind::end_txn: found.push_back(got.kind); break;
-      default: break;
+      case RequestKind::end_txn:
+        found.push_back(got.kind);
+        break;
+      default:
+        break;
     }
   }
   return found;
@@ -79,8 +83,9 @@ TEST_P(KafkaTransactions, PartitionsAreAddedBeforeRecordsAndTheEndComesLast) {
   offsets(p, ms(130));
   commit(p, ms(140));
   lab.run_until(ms(1000));
-  EXPECT_EQ(kinds(lab.fakes), (Kinds{RequestKind::add_partitions_to_txn, RequestKind::produce, RequestKind::produce,
-                                     RequestKind::add_offsets_to_txn, RequestKind::txn_offset_commit, RequestKind::end_txn}));
+  EXPECT_EQ(kinds(lab.fakes),
+            (Kinds{RequestKind::add_partitions_to_txn, RequestKind::produce, RequestKind::produce,
+                   RequestKind::add_offsets_to_txn, RequestKind::txn_offset_commit, RequestKind::end_txn}));
   EXPECT_EQ(lab.fakes.of(RequestKind::add_partitions_to_txn)[0].places, std::vector<PlaceId>{out});
   EXPECT_TRUE(lab.fakes.of(RequestKind::end_txn)[0].commit);
   ASSERT_EQ(p.settled(Kind::commit_transaction).size(), 1u);

@@ -15,27 +15,36 @@ const KafkaConnection& connection_of(const ClientPlan& plan) {
 /// Gives back an answer that nobody waits for.
 void drop(Arena& arena, Answer* answer) {
   switch (answer->kind) {
-    case RequestKind::produce: return destroy(arena, static_cast<ProduceAnswer*>(answer));
+    case RequestKind::produce:
+      return destroy(arena, static_cast<ProduceAnswer*>(answer));
     case RequestKind::fetch: {
       auto* fetched = static_cast<FetchAnswer*>(answer);
       for (const FetchedRecords& run : fetched->runs) release(arena, run.batch);
       return destroy(arena, fetched);
     }
-    case RequestKind::metadata: return destroy(arena, static_cast<MetadataAnswer*>(answer));
-    case RequestKind::find_coordinator: return destroy(arena, static_cast<FindCoordinatorAnswer*>(answer));
-    case RequestKind::init_producer_id: return destroy(arena, static_cast<InitProducerIdAnswer*>(answer));
-    case RequestKind::join_group: return destroy(arena, static_cast<JoinGroupAnswer*>(answer));
-    case RequestKind::sync_group: return destroy(arena, static_cast<SyncGroupAnswer*>(answer));
-    case RequestKind::offset_fetch: return destroy(arena, static_cast<OffsetFetchAnswer*>(answer));
-    case RequestKind::list_offsets: return destroy(arena, static_cast<ListOffsetsAnswer*>(answer));
-    default: return destroy(arena, answer);
+    case RequestKind::metadata:
+      return destroy(arena, static_cast<MetadataAnswer*>(answer));
+    case RequestKind::find_coordinator:
+      return destroy(arena, static_cast<FindCoordinatorAnswer*>(answer));
+    case RequestKind::init_producer_id:
+      return destroy(arena, static_cast<InitProducerIdAnswer*>(answer));
+    case RequestKind::join_group:
+      return destroy(arena, static_cast<JoinGroupAnswer*>(answer));
+    case RequestKind::sync_group:
+      return destroy(arena, static_cast<SyncGroupAnswer*>(answer));
+    case RequestKind::offset_fetch:
+      return destroy(arena, static_cast<OffsetFetchAnswer*>(answer));
+    case RequestKind::list_offsets:
+      return destroy(arena, static_cast<ListOffsetsAnswer*>(answer));
+    default:
+      return destroy(arena, answer);
   }
 }
 
 }  // namespace
 
-KafkaClient::KafkaClient(World& world, Process& process, const ClientPlan& plan, std::span<Component* const> nodes,
-                         PlaceId places)
+KafkaClient::KafkaClient(World& world, Process& process, const ClientPlan& plan,
+                         std::span<Component* const> nodes, PlaceId places)
     : world_(world), process_(process), plan_(plan), wire_(*this, connection_of(plan), nodes, places) {
   if (!plan.outputs.empty()) producer_ = arena().make<Producer>(*this);
   if (!plan.inputs.empty()) consumer_ = arena().make<Consumer>(*this);
@@ -49,23 +58,37 @@ void KafkaClient::start() {
 
 void KafkaClient::carry_out(const Effect& effect) {
   switch (effect.kind) {
-    case Kind::publish: return producer_->publish(effect);
+    case Kind::publish:
+      return producer_->publish(effect);
     case Kind::flush:
       if (producer_ == nullptr) return settle(effect, Outcome::ok);
       return producer_->flush(effect);
-    case Kind::begin: return producer_->transactions()->begin(effect);
-    case Kind::offsets_to_transaction: return producer_->transactions()->offsets(effect);
-    case Kind::commit_transaction: return producer_->transactions()->commit(effect);
-    case Kind::abort_transaction: return producer_->transactions()->abort(effect);
-    case Kind::fetch: return consumer_->fetch(effect);
-    case Kind::commit: return consumer_->commit(effect);
-    case Kind::accept: return consumer_->accept(effect);
-    case Kind::release: return consumer_->release(effect);
-    case Kind::seek: return consumer_->seek(effect);
-    case Kind::pause: return consumer_->pause(effect, true);
-    case Kind::resume: return consumer_->pause(effect, false);
-    case Kind::leave: return consumer_->leave(effect);
-    default: MQLAB_CHECK(false && "an effect that Setup should have refused");
+    case Kind::begin:
+      return producer_->transactions()->begin(effect);
+    case Kind::offsets_to_transaction:
+      return producer_->transactions()->offsets(effect);
+    case Kind::commit_transaction:
+      return producer_->transactions()->commit(effect);
+    case Kind::abort_transaction:
+      return producer_->transactions()->abort(effect);
+    case Kind::fetch:
+      return consumer_->fetch(effect);
+    case Kind::commit:
+      return consumer_->commit(effect);
+    case Kind::accept:
+      return consumer_->accept(effect);
+    case Kind::release:
+      return consumer_->release(effect);
+    case Kind::seek:
+      return consumer_->seek(effect);
+    case Kind::pause:
+      return consumer_->pause(effect, true);
+    case Kind::resume:
+      return consumer_->pause(effect, false);
+    case Kind::leave:
+      return consumer_->leave(effect);
+    default:
+      MQLAB_CHECK(false && "an effect that Setup should have refused");
   }
 }
 
@@ -87,32 +110,54 @@ void KafkaClient::settle(OpId op, Kind of, Outcome outcome, ErrorClass error, st
   process_.post(event);
 }
 
-// ---- events ----------------------------------------------------------------------------------------------------
+// ---- events
+// ----------------------------------------------------------------------------------------------------
 
 void KafkaClient::on(const SimEvent& event) {
   switch (event.kind) {
-    case answer_event: return answered(reinterpret_cast<Answer*>(event.a));
-    case heartbeat_event: return consumer_->heartbeat(event);
-    case due::disconnected: return wire_.disconnected(event);
-    case due::timeouts: return wire_.timeouts_fired(event);
-    case due::reconnect: return wire_.reconnect_fired(event);
-    case due::metadata: return wire_.metadata_fired(event);
-    case due::kick: return producer_->kicked();
-    case due::linger: return producer_->linger_fired(event);
-    case due::delivery: return producer_->delivery_fired(event);
-    case due::producer_id: return producer_->producer_id_fired(event);
-    case due::transaction: return producer_->transactions()->again_fired(event);
-    case due::transaction_limit: return producer_->transactions()->limit_fired(event);
+    case answer_event:
+      return answered(reinterpret_cast<Answer*>(event.a));
+    case heartbeat_event:
+      return consumer_->heartbeat(event);
+    case due::disconnected:
+      return wire_.disconnected(event);
+    case due::timeouts:
+      return wire_.timeouts_fired(event);
+    case due::reconnect:
+      return wire_.reconnect_fired(event);
+    case due::metadata:
+      return wire_.metadata_fired(event);
+    case due::kick:
+      return producer_->kicked();
+    case due::linger:
+      return producer_->linger_fired(event);
+    case due::delivery:
+      return producer_->delivery_fired(event);
+    case due::producer_id:
+      return producer_->producer_id_fired(event);
+    case due::transaction:
+      return producer_->transactions()->again_fired(event);
+    case due::transaction_limit:
+      return producer_->transactions()->limit_fired(event);
     case due::transaction_coordinator:
-    case due::offsets_coordinator: return producer_->transactions()->coordinator_fired(event);
-    case due::group_coordinator: return consumer_->coordinator_fired(event);
-    case due::membership: return consumer_->membership_fired(event);
-    case due::session: return consumer_->session_fired(event);
-    case due::poll_wait: return consumer_->poll_wait_fired(event);
-    case due::poll_limit: return consumer_->poll_limit_fired(event);
-    case due::auto_commit: return consumer_->auto_commit_fired(event);
-    case due::fetch: return consumer_->fetch_fired(event);
-    default: MQLAB_CHECK(false && "unknown client event");
+    case due::offsets_coordinator:
+      return producer_->transactions()->coordinator_fired(event);
+    case due::group_coordinator:
+      return consumer_->coordinator_fired(event);
+    case due::membership:
+      return consumer_->membership_fired(event);
+    case due::session:
+      return consumer_->session_fired(event);
+    case due::poll_wait:
+      return consumer_->poll_wait_fired(event);
+    case due::poll_limit:
+      return consumer_->poll_limit_fired(event);
+    case due::auto_commit:
+      return consumer_->auto_commit_fired(event);
+    case due::fetch:
+      return consumer_->fetch_fired(event);
+    default:
+      MQLAB_CHECK(false && "unknown client event");
   }
 }
 
@@ -135,8 +180,10 @@ void KafkaClient::answered(Answer* answer) {
 void KafkaClient::dispatch(const Pending& pending, Answer* answer) {
   const Error error = answer->error;
   switch (pending.kind) {
-    case RequestKind::metadata: return wire_.metadata(static_cast<MetadataAnswer*>(answer));
-    case RequestKind::produce: return producer_->answered(pending, static_cast<ProduceAnswer*>(answer));
+    case RequestKind::metadata:
+      return wire_.metadata(static_cast<MetadataAnswer*>(answer));
+    case RequestKind::produce:
+      return producer_->answered(pending, static_cast<ProduceAnswer*>(answer));
     case RequestKind::init_producer_id: {
       const auto* typed = static_cast<InitProducerIdAnswer*>(answer);
       if (Transactions* transactions = producer_->transactions()) {
@@ -161,29 +208,35 @@ void KafkaClient::dispatch(const Pending& pending, Answer* answer) {
     case RequestKind::end_txn:
       drop(arena(), answer);
       return producer_->transactions()->answered(pending, error);
-    default: return consumer_->answered(pending, answer);
+    default:
+      return consumer_->answered(pending, answer);
   }
 }
 
 void KafkaClient::failed(const Pending& pending, Error error) {
   switch (pending.kind) {
-    case RequestKind::metadata: return wire_.metadata_failed();
-    case RequestKind::produce: return producer_->failed(pending, error);
+    case RequestKind::metadata:
+      return wire_.metadata_failed();
+    case RequestKind::produce:
+      return producer_->failed(pending, error);
     case RequestKind::init_producer_id:
       if (producer_->transactions() == nullptr) return producer_->initialisation_failed();
       [[fallthrough]];
     case RequestKind::add_partitions_to_txn:
     case RequestKind::add_offsets_to_txn:
     case RequestKind::txn_offset_commit:
-    case RequestKind::end_txn: return producer_->transactions()->answered(pending, error);
+    case RequestKind::end_txn:
+      return producer_->transactions()->answered(pending, error);
     case RequestKind::find_coordinator:
       if (pending.context == asks::consumer) return consumer_->coordinator_failed();
       return producer_->transactions()->coordinator_failed(pending.context == asks::transaction);
-    default: return consumer_->failed(pending, error);
+    default:
+      return consumer_->failed(pending, error);
   }
 }
 
-// ---- nodes -----------------------------------------------------------------------------------------------------
+// ---- nodes
+// -----------------------------------------------------------------------------------------------------
 
 void KafkaClient::node_usable(NodeIndex node) {
   if (producer_ != nullptr) producer_->node_usable(node);
@@ -200,12 +253,14 @@ void KafkaClient::leaders_changed() {
 }
 
 bool KafkaClient::unroutable() const {
-  return (producer_ != nullptr && producer_->unroutable()) || (consumer_ != nullptr && consumer_->unroutable());
+  return (producer_ != nullptr && producer_->unroutable()) ||
+         (consumer_ != nullptr && consumer_->unroutable());
 }
 
 mqlab::sim::Client* make_client(World& world, Process& process, const ClientPlans& plans,
                                 std::span<Component* const> nodes) {
-  auto* client = world.arena().make<KafkaClient>(world, process, plans.plans[process.self()], nodes, plans.places);
+  auto* client =
+      world.arena().make<KafkaClient>(world, process, plans.plans[process.self()], nodes, plans.places);
   world.add(*client, process.self());
   return client;
 }

@@ -1,6 +1,6 @@
-// The model of Kafka's client libraries, Java's and librdkafka: one object for each process and incarnation, with a
-// producer where the process writes and a consumer where it reads. Sources are named where a rule is modelled;
-// "java" is apache/kafka clients 4.x, "librdkafka" confluentinc/librdkafka 2.x.
+// The model of Kafka's client libraries, Java's and librdkafka: one object for each process and incarnation,
+// with a producer where the process writes and a consumer where it reads. Sources are named where a rule is
+// modelled; "java" is apache/kafka clients 4.x, "librdkafka" confluentinc/librdkafka 2.x.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -25,7 +25,7 @@ enum : std::uint16_t {
   timeouts,
   reconnect,
   metadata,
-  kick,              ///< the producer has something to send
+  kick,  ///< the producer has something to send
   linger,
   delivery,
   producer_id,
@@ -65,7 +65,8 @@ class KafkaClient final : public Component, public mqlab::sim::Client {
 
   /// Posts the end of one effect.
   void settle(OpId op, Kind of, Outcome outcome, ErrorClass error = ErrorClass::none, std::int16_t code = 0);
-  void settle(const Effect& effect, Outcome outcome, ErrorClass error = ErrorClass::none, Error code = Error::none) {
+  void settle(const Effect& effect, Outcome outcome, ErrorClass error = ErrorClass::none,
+              Error code = Error::none) {
     settle(effect.op, effect.kind, outcome, error, static_cast<std::int16_t>(code));
   }
 
@@ -89,9 +90,10 @@ class KafkaClient final : public Component, public mqlab::sim::Client {
   Consumer* consumer_ = nullptr;
 };
 
-/// A client for one incarnation of `process`, in the world's arena. `nodes` are the broker's, in the order of their
-/// processes. A process that dies drops its client.
-mqlab::sim::Client* make_client(World& world, Process& process, const ClientPlans& plans, std::span<Component* const> nodes);
+/// A client for one incarnation of `process`, in the world's arena. `nodes` are the broker's, in the order of
+/// their processes. A process that dies drops its client.
+mqlab::sim::Client* make_client(World& world, Process& process, const ClientPlans& plans,
+                                std::span<Component* const> nodes);
 
 /// Whose coordinator a request asks for: the context of find_coordinator requests.
 namespace asks {

@@ -8,15 +8,24 @@
 namespace mqlab::sim::kafka::client {
 
 Consumer::Consumer(KafkaClient& client)
-    : client_(client), settings_(client.plan().consumer), java_(client.plan().java()),
-      observer_(client.plan().observer), partitions_(client.arena()), parked_(client.arena()), ready_(client.arena()),
-      handed_(client.arena()), messages_(client.arena()), lanes_(client.arena()), commits_(client.arena()),
+    : client_(client),
+      settings_(client.plan().consumer),
+      java_(client.plan().java()),
+      observer_(client.plan().observer),
+      partitions_(client.arena()),
+      parked_(client.arena()),
+      ready_(client.arena()),
+      handed_(client.arena()),
+      messages_(client.arena()),
+      lanes_(client.arena()),
+      commits_(client.arena()),
       coordinator_(false, client.plan().group, due::group_coordinator, asks::consumer) {
   const ClientPlan& plan = client.plan();
   partitions_.resize(plan.input_partitions);
   ready_.reserve(plan.inputs.size());
   for (const InputPlan& input : plan.inputs) {
-    for (std::uint32_t p = 0; p < input.partitions; ++p) partitions_[input.first_index + p].place = input.first_place + p;
+    for (std::uint32_t p = 0; p < input.partitions; ++p)
+      partitions_[input.first_index + p].place = input.first_place + p;
     ready_.emplace_back(client.arena());
   }
   lanes_.resize(client.wire().size());
@@ -49,7 +58,8 @@ bool Consumer::holds_any() const {
                      [](const InPartition& p) { return p.state != InPartition::State::none; });
 }
 
-// ---- poll ------------------------------------------------------------------------------------------------------
+// ---- poll
+// ------------------------------------------------------------------------------------------------------
 
 void Consumer::fetch(const Effect& effect) {
   drop_handed();
@@ -62,7 +72,8 @@ void Consumer::fetch(const Effect& effect) {
   deliver();
   if (java_ && polling()) fetch_all();
   for (const Parked& parked : parked_) {
-    if (parked.until != Instant::never()) poll_wait_.set_by(client_.world(), client_, due::poll_wait, parked.until);
+    if (parked.until != Instant::never())
+      poll_wait_.set_by(client_.world(), client_, due::poll_wait, parked.until);
   }
 }
 
@@ -79,7 +90,8 @@ void Consumer::poll_wait_fired(const SimEvent& event) {
     client_.process().post(nothing);
     end_poll(i);
   }
-  for (const Parked& parked : parked_) poll_wait_.set_by(client_.world(), client_, due::poll_wait, parked.until);
+  for (const Parked& parked : parked_)
+    poll_wait_.set_by(client_.world(), client_, due::poll_wait, parked.until);
 }
 
 /// The application is back from poll: from now on it has max.poll.interval.ms to come again.
@@ -107,8 +119,8 @@ void Consumer::deliver() {
   }
   if (revoke_.pending && polling()) serve_rebalance();
   if (!any) return;
-  // java: the next fetches are sent before poll returns (KafkaConsumer.poll); librdkafka goes on as long as its
-  // queue is below its limits.
+  // java: the next fetches are sent before poll returns (KafkaConsumer.poll); librdkafka goes on as long as
+  // its queue is below its limits.
   fetch_all();
 }
 
@@ -155,8 +167,8 @@ bool Consumer::hand_over(std::size_t at) {
       m.timestamp = record->timestamp;
     }
     p.position = chunk.offset + n;
-    // librdkafka stores the offset when it hands the record over (rd_kafka_op_handle_std → rd_kafka_fetch_op_app_
-    // prepare): auto-commit may commit what the application has only just got.
+    // librdkafka stores the offset when it hands the record over (rd_kafka_op_handle_std →
+    // rd_kafka_fetch_op_app_ prepare): auto-commit may commit what the application has only just got.
     if (!java_ && settings_.auto_store) p.stored = p.position;
     p.buffered -= n;
     if (chunk.batch->payloads) {
@@ -207,7 +219,8 @@ void Consumer::forget(InPartition& partition) {
   partition.target = target;
 }
 
-// ---- the handshake of a rebalance, positions -------------------------------------------------------------------
+// ---- the handshake of a rebalance, positions
+// -------------------------------------------------------------------
 
 void Consumer::accept(const Effect& effect) {
   for (const PlacePosition& start : effect.places) {
@@ -269,7 +282,8 @@ void Consumer::leave(const Effect& effect) {
   close();
 }
 
-/// java close(): auto-commit, then LeaveGroup of a dynamic member; librdkafka rd_kafka_consumer_close likewise.
+/// java close(): auto-commit, then LeaveGroup of a dynamic member; librdkafka rd_kafka_consumer_close
+/// likewise.
 void Consumer::close() {
   if (observer_ || state_ == State::gone) return;
   commit_automatically(false);
@@ -281,25 +295,32 @@ void Consumer::close() {
   }
 }
 
-// ---- answers ---------------------------------------------------------------------------------------------------
+// ---- answers
+// ---------------------------------------------------------------------------------------------------
 
 void Consumer::answered(const Pending& pending, Answer* answer) {
   Arena& arena = client_.arena();
   const Error error = answer->error;
   switch (pending.kind) {
-    case RequestKind::fetch: return fetched(pending, static_cast<FetchAnswer*>(answer));
+    case RequestKind::fetch:
+      return fetched(pending, static_cast<FetchAnswer*>(answer));
     case RequestKind::join_group:
       requested_ = false;
       joined(*static_cast<JoinGroupAnswer*>(answer));
       return destroy(arena, static_cast<JoinGroupAnswer*>(answer));
-    case RequestKind::sync_group: requested_ = false; return synced(static_cast<SyncGroupAnswer*>(answer));
-    case RequestKind::offset_fetch: requested_ = false; return offsets_fetched(static_cast<OffsetFetchAnswer*>(answer));
+    case RequestKind::sync_group:
+      requested_ = false;
+      return synced(static_cast<SyncGroupAnswer*>(answer));
+    case RequestKind::offset_fetch:
+      requested_ = false;
+      return offsets_fetched(static_cast<OffsetFetchAnswer*>(answer));
     case RequestKind::list_offsets: {
       const std::int64_t offset = static_cast<ListOffsetsAnswer*>(answer)->offset;
       destroy(arena, static_cast<ListOffsetsAnswer*>(answer));
       return offset_known(pending, error, offset);
     }
-    default: break;
+    default:
+      break;
   }
   destroy(arena, answer);
   ended(pending, error);
@@ -308,7 +329,8 @@ void Consumer::answered(const Pending& pending, Answer* answer) {
 /// Answers that are an error code only.
 void Consumer::ended(const Pending& pending, Error error) {
   switch (pending.kind) {
-    case RequestKind::offset_commit: return committed(reinterpret_cast<Commit*>(pending.context), error);
+    case RequestKind::offset_commit:
+      return committed(reinterpret_cast<Commit*>(pending.context), error);
     case RequestKind::heartbeat:
       beating_ = false;
       if (error == Error::none) return session_.cancel();
@@ -317,7 +339,8 @@ void Consumer::ended(const Pending& pending, Error error) {
       if (leave_op_ != 0) client_.settle(leave_op_, Kind::leave, Outcome::ok);
       leave_op_ = 0;
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -328,9 +351,13 @@ void Consumer::failed(const Pending& pending, Error error) {
       return;  // asked again when the node or another leader is there
     case RequestKind::join_group:
     case RequestKind::sync_group:
-    case RequestKind::offset_fetch: requested_ = false; return group_error(error);
-    case RequestKind::list_offsets: return offset_known(pending, error, -1);
-    default: return ended(pending, error);
+    case RequestKind::offset_fetch:
+      requested_ = false;
+      return group_error(error);
+    case RequestKind::list_offsets:
+      return offset_known(pending, error, -1);
+    default:
+      return ended(pending, error);
   }
 }
 

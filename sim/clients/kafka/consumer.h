@@ -1,8 +1,8 @@
 // The consumer of a Kafka client: membership of a group, fetching ahead, offsets.
 //
-// A fetch effect is the application's poll. What a real client does only inside poll happens here only while a fetch
-// is outstanding: rebalance callbacks in both flavours; joining, fetching and auto-commit in Java's. librdkafka does
-// those in the background.
+// A fetch effect is the application's poll. What a real client does only inside poll happens here only while
+// a fetch is outstanding: rebalance callbacks in both flavours; joining, fetching and auto-commit in Java's.
+// librdkafka does those in the background.
 #pragma once
 #include <cstdint>
 
@@ -19,12 +19,12 @@ class KafkaClient;
 
 /// Records of one batch that were fetched and not handed over yet.
 struct Chunk {
-  Batch* batch = nullptr;        ///< referenced; nullptr = only moves the position (markers, aborted records)
-  std::uint32_t partition = 0;   ///< index among the consumer's partitions
-  std::uint32_t version = 0;     ///< of the partition when it was fetched: another one since = void
+  Batch* batch = nullptr;       ///< referenced; nullptr = only moves the position (markers, aborted records)
+  std::uint32_t partition = 0;  ///< index among the consumer's partitions
+  std::uint32_t version = 0;    ///< of the partition when it was fetched: another one since = void
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  std::int64_t offset = 0;       ///< of the first; next offset to read when batch is nullptr
+  std::int64_t offset = 0;  ///< of the first; next offset to read when batch is nullptr
 };
 
 /// What a consumer keeps of one partition.
@@ -37,8 +37,8 @@ struct InPartition {
   };
   PlaceId place = no_place;
   State state = State::none;
-  bool target = false;             ///< in the assignment that the latest sync brought
-  bool leaving = false;            ///< the module is being asked to release it
+  bool target = false;   ///< in the assignment that the latest sync brought
+  bool leaving = false;  ///< the module is being asked to release it
   bool paused = false;
   bool asking = false;             ///< a ListOffsets is under way
   std::uint32_t version = 0;       ///< rises whenever what was fetched must not be used
@@ -50,7 +50,7 @@ struct InPartition {
   std::uint32_t buffered = 0;      ///< records fetched and not handed over
   std::int64_t stored = -1;        ///< librdkafka: what auto-commit would commit
   std::int64_t auto_committed = -1;
-  Instant fetch_at = {};           ///< error back-off
+  Instant fetch_at = {};  ///< error back-off
 };
 
 class Consumer {
@@ -70,9 +70,10 @@ class Consumer {
 
   std::uint32_t member() const { return member_; }
   std::uint32_t generation() const { return generation_; }
-  /// Which member this client was when the application was given that generation's partitions: the group metadata
-  /// that an application takes along then. Asked for later, after the member was thrown out, metadata are empty, and
-  /// an empty member passes the coordinator unchecked (ClassicGroup.validateOffsetCommit).
+  /// Which member this client was when the application was given that generation's partitions: the group
+  /// metadata that an application takes along then. Asked for later, after the member was thrown out,
+  /// metadata are empty, and an empty member passes the coordinator unchecked
+  /// (ClassicGroup.validateOffsetCommit).
   std::uint32_t member_of(std::uint32_t generation) const {
     return generation == told_generation_ ? told_member_ : member_;
   }
@@ -99,14 +100,14 @@ class Consumer {
 
  private:
   enum class State : std::uint8_t {
-    out,        ///< not in the group, not trying (java: until the next poll)
-    joining,    ///< JoinGroup is due or under way
+    out,      ///< not in the group, not trying (java: until the next poll)
+    joining,  ///< JoinGroup is due or under way
     syncing,
     releasing,  ///< waits for the module to give partitions back
     offsets,    ///< committed offsets of what is new are being fetched
     telling,    ///< the module is told of its new partitions at its next poll
     stable,
-    gone,       ///< left for good
+    gone,  ///< left for good
   };
   struct Parked {  ///< an outstanding fetch effect
     OpId op = 0;
@@ -114,27 +115,27 @@ class Consumer {
     std::uint32_t max = 0;
     Instant until = {};
   };
-  struct Lane {  ///< one node's fetch
+  struct Lane {                     ///< one node's fetch
     std::uint32_t correlation = 0;  ///< 0 = none under way
     Instant sent = {};
-    bool changed = false;           ///< what it asks for is not what is wanted now
+    bool changed = false;  ///< what it asks for is not what is wanted now
   };
   struct Commit {
     explicit Commit(Arena& arena) : offsets(arena) {}
-    OpId op = 0;                 ///< 0 = automatic
+    OpId op = 0;  ///< 0 = automatic
     bool sync = false;
     bool automatic = false;
     std::uint32_t attempts = 0;
-    Instant at = {};             ///< not before
+    Instant at = {};  ///< not before
     Instant limit = {};
     bool under_way = false;
     Vec<CommittedOffset> offsets;
   };
   struct Revoke {
-    bool pending = false;        ///< the module is to be asked as soon as it polls
-    bool posted = false;         ///< it has been asked and has not released
+    bool pending = false;  ///< the module is to be asked as soon as it polls
+    bool posted = false;   ///< it has been asked and has not released
     bool lost = false;
-    bool assigns = false;        ///< cooperative: goes on with the new assignment, not by joining
+    bool assigns = false;  ///< cooperative: goes on with the new assignment, not by joining
   };
 
   bool java() const { return java_; }
@@ -203,9 +204,9 @@ class Consumer {
   const bool observer_;
   Vec<InPartition> partitions_;
   Vec<Parked> parked_;
-  Vec<Ring<Chunk>> ready_;         ///< by input, in order of arrival
-  Vec<Batch*> handed_;             ///< whose payloads the module may still look at
-  Vec<Message> messages_;          ///< scratch
+  Vec<Ring<Chunk>> ready_;  ///< by input, in order of arrival
+  Vec<Batch*> handed_;      ///< whose payloads the module may still look at
+  Vec<Message> messages_;   ///< scratch
   Vec<Lane> lanes_;
   Vec<Commit*> commits_;
   std::uint64_t buffered_bytes_ = 0;
@@ -216,13 +217,13 @@ class Consumer {
   std::uint32_t member_ = 0;
   std::uint32_t generation_ = 0;
   std::uint32_t told_member_ = 0, told_generation_ = 0;  ///< at the latest `assigned`
-  bool requested_ = false;         ///< the state's request is under way
+  bool requested_ = false;                               ///< the state's request is under way
   bool beating_ = false;
   bool beat_due_ = false;
-  bool rejoin_ = false;            ///< once this round is through, join again
+  bool rejoin_ = false;  ///< once this round is through, join again
   std::uint32_t attempts_ = 0;
   Instant not_before_ = {};
-  Instant beats_from_ = {};        ///< heartbeats go out every interval from here
+  Instant beats_from_ = {};  ///< heartbeats go out every interval from here
   Revoke revoke_;
   OpId leave_op_ = 0;
   // timers

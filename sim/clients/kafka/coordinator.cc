@@ -18,8 +18,8 @@ void Coordinator::find(KafkaClient& client) {
   request->transaction = transaction_;
   request->key = key_;
   asking_ = true;
-  client.wire().send(node, RequestKind::find_coordinator, request, 40, client.wire().settings().request_timeout,
-                     who_);
+  client.wire().send(node, RequestKind::find_coordinator, request, 40,
+                     client.wire().settings().request_timeout, who_);
 }
 
 bool Coordinator::answered(KafkaClient& client, const FindCoordinatorAnswer& answer) {

@@ -6,11 +6,12 @@
 
 namespace mqlab::sim::kafka::client {
 
-/// java: partitions without fetched records (AbstractFetch.fetchablePartitions); librdkafka: those whose queue is
-/// below its limits (rd_kafka_toppar_fetch_decide), none while a rebalance waits for the application
+/// java: partitions without fetched records (AbstractFetch.fetchablePartitions); librdkafka: those whose
+/// queue is below its limits (rd_kafka_toppar_fetch_decide), none while a rebalance waits for the application
 /// (rd_kafka_assignment_pause).
 bool Consumer::wanted(const InPartition& p) const {
-  if (p.state != InPartition::State::reading || p.paused || p.leaving || p.fetch_at > client_.now()) return false;
+  if (p.state != InPartition::State::reading || p.paused || p.leaving || p.fetch_at > client_.now())
+    return false;
   if (java_) return p.buffered == 0;
   if (revoke_.pending || revoke_.posted) return false;
   return p.buffered < settings_.queued_messages && buffered_bytes_ < settings_.queued_bytes;
@@ -61,8 +62,8 @@ void Consumer::fetch_from(NodeIndex node) {
   }
 }
 
-/// What is wanted of a partition is not what its node was asked for. The broker holds a fetch without data for
-/// fetch.max.wait.ms; the new wish goes out when it would have answered.
+/// What is wanted of a partition is not what its node was asked for. The broker holds a fetch without data
+/// for fetch.max.wait.ms; the new wish goes out when it would have answered.
 void Consumer::changed(InPartition& p) {
   const NodeIndex node = client_.wire().leader(p.place);
   if (node == no_node) return client_.wire().refresh();
@@ -90,7 +91,8 @@ void Consumer::fetch_fired(const SimEvent& event) {
   if (!java_ || polling()) fetch_all();
   Instant next = Instant::never();
   for (const InPartition& p : partitions_) {
-    const bool waits = p.state == InPartition::State::reading || (p.state == InPartition::State::resolving && !p.asking);
+    const bool waits =
+        p.state == InPartition::State::reading || (p.state == InPartition::State::resolving && !p.asking);
     if (waits && p.fetch_at > client_.now()) next = std::min(next, p.fetch_at);
   }
   fetch_timer_.set_by(client_.world(), client_, due::fetch, next);
@@ -112,8 +114,8 @@ void Consumer::fetched(const Pending& pending, FetchAnswer* answer) {
 
 void Consumer::take(FetchAnswer& answer, const FetchedPart& part) {
   InPartition* p = find(part.place);
-  const bool current = p != nullptr && p->state == InPartition::State::reading && !p->paused &&
-                       p->sent_version == p->version;
+  const bool current =
+      p != nullptr && p->state == InPartition::State::reading && !p->paused && p->sent_version == p->version;
   const FetchedRecords* run = answer.runs.data() + part.first_run;
   if (!current || part.error != Error::none) {
     for (std::uint32_t i = 0; i < part.runs; ++i) mqlab::sim::kafka::release(client_.arena(), run[i].batch);
@@ -142,17 +144,21 @@ void Consumer::fetch_error(InPartition& p, Error error) {
     case Error::not_leader_or_follower:
     case Error::fenced_leader_epoch:
     case Error::leader_not_available:
-    case Error::unknown_topic_or_partition: client_.wire().refresh(); [[fallthrough]];
+    case Error::unknown_topic_or_partition:
+      client_.wire().refresh();
+      [[fallthrough]];
     default:
-      p.fetch_at = client_.now() + (java_ ? settings_.connection.retry_backoff : settings_.fetch_error_backoff);
+      p.fetch_at =
+          client_.now() + (java_ ? settings_.connection.retry_backoff : settings_.fetch_error_backoff);
       fetch_timer_.set_by(client_.world(), client_, due::fetch, p.fetch_at);
   }
 }
 
-// ---- a start without a position --------------------------------------------------------------------------------
+// ---- a start without a position
+// --------------------------------------------------------------------------------
 
-/// auto.offset.reset. With "none" Java's poll throws (NoOffsetForPartitionException, OffsetOutOfRangeException) and
-/// librdkafka reports _AUTO_OFFSET_RESET: the module's fetch fails.
+/// auto.offset.reset. With "none" Java's poll throws (NoOffsetForPartitionException,
+/// OffsetOutOfRangeException) and librdkafka reports _AUTO_OFFSET_RESET: the module's fetch fails.
 void Consumer::reset(InPartition& p) {
   if (settings_.reset == OffsetReset::none) {
     p.state = InPartition::State::assigned;
@@ -170,8 +176,10 @@ void Consumer::ask_offset(InPartition& p) {
   request->latest = settings_.reset == OffsetReset::latest;
   request->read_committed = settings_.read_committed;
   p.asking = true;
-  const std::uint64_t context = static_cast<std::uint64_t>(&p - partitions_.data()) | std::uint64_t{p.version} << 32;
-  client_.wire().send(node, RequestKind::list_offsets, request, 60, settings_.connection.request_timeout, context);
+  const std::uint64_t context = static_cast<std::uint64_t>(&p - partitions_.data()) | std::uint64_t{p.version}
+                                                                                          << 32;
+  client_.wire().send(node, RequestKind::list_offsets, request, 60, settings_.connection.request_timeout,
+                      context);
 }
 
 void Consumer::offset_known(const Pending& pending, Error error, std::int64_t offset) {

@@ -5,7 +5,8 @@
 
 namespace mqlab::sim::kafka::client {
 
-// ---- who am I --------------------------------------------------------------------------------------------------
+// ---- who am I
+// --------------------------------------------------------------------------------------------------
 
 /// Any node gives an id to a producer that is only idempotent.
 void Producer::ask_identity() {
@@ -46,7 +47,8 @@ void Producer::identity(std::int64_t producer, std::int16_t epoch) {
   kick();
 }
 
-// ---- broken sequences ------------------------------------------------------------------------------------------
+// ---- broken sequences
+// ------------------------------------------------------------------------------------------
 
 /// OUT_OF_ORDER_SEQUENCE_NUMBER: whether the batch is sent again.
 bool Producer::out_of_order(OutPartition& partition, Pack& pack) {
@@ -67,8 +69,8 @@ bool Producer::out_of_order(OutPartition& partition, Pack& pack) {
   return false;
 }
 
-/// java: the idempotent producer raises its epoch by itself (TransactionManager.bumpIdempotentProducerEpoch); the
-/// partition that called for it starts anew, others follow when they have nothing in flight.
+/// java: the idempotent producer raises its epoch by itself (TransactionManager.bumpIdempotentProducerEpoch);
+/// the partition that called for it starts anew, others follow when they have nothing in flight.
 void Producer::bump(OutPartition& partition) {
   ++epoch_;
   partition.unresolved = false;
@@ -92,8 +94,8 @@ void Producer::renumber(OutPartition& partition) {
   }
 }
 
-/// java TransactionManager.maybeResolveSequences: once nothing numbered is left, either all is acknowledged or there
-/// is a gap.
+/// java TransactionManager.maybeResolveSequences: once nothing numbered is left, either all is acknowledged
+/// or there is a gap.
 void Producer::resolve(OutPartition& partition) {
   if (!partition.numbered.empty()) return;
   partition.unresolved = false;
@@ -101,8 +103,9 @@ void Producer::resolve(OutPartition& partition) {
   if (transactions_ == nullptr) bump(partition);
 }
 
-/// librdkafka: all requests are back, the epoch rises, and what is queued is numbered anew from 0 (rd_kafka_idemp_
-/// drain_done, rd_kafka_toppar_pid_change). A transactional producer's epoch is raised by its coordinator.
+/// librdkafka: all requests are back, the epoch rises, and what is queued is numbered anew from 0
+/// (rd_kafka_idemp_ drain_done, rd_kafka_toppar_pid_change). A transactional producer's epoch is raised by
+/// its coordinator.
 void Producer::drained() {
   draining_ = false;
   if (transactions_ != nullptr) return;
@@ -115,7 +118,8 @@ void Producer::purge() {
       Pack* pack = partition.queue.front();
       partition.queue.pop_front();
       gap_ = gap_ || pack->has_sequence;
-      tell(*pack, pack->possibly_stored ? Outcome::unknown : Outcome::fail, ErrorClass::abortable, Error::none, -1);
+      tell(*pack, pack->possibly_stored ? Outcome::unknown : Outcome::fail, ErrorClass::abortable,
+           Error::none, -1);
       done(pack);
     }
     partition.open = nullptr;

@@ -1,7 +1,9 @@
-// Membership of a group by the classic protocol: join, sync, committed offsets, assigned; revoking, release, join.
+// Membership of a group by the classic protocol: join, sync, committed offsets, assigned; revoking, release,
+// join.
 //
-// Heartbeats are computed, not sent: the coordinator tells what one would have brought (heartbeat_event). A real one
-// goes out only when its answer is open: after the coordinator moved or fell silent, or this process was paused.
+// Heartbeats are computed, not sent: the coordinator tells what one would have brought (heartbeat_event). A
+// real one goes out only when its answer is open: after the coordinator moved or fell silent, or this process
+// was paused.
 #include <algorithm>
 
 #include "sim/clients/kafka/client.h"
@@ -12,12 +14,18 @@ namespace mqlab::sim::kafka::client {
 /// Takes the next step that is due.
 void Consumer::advance() {
   switch (state_) {
-    case State::joining: return join();
-    case State::syncing: return sync();
-    case State::releasing: return serve_rebalance();
-    case State::offsets: return fetch_committed();
-    case State::telling: return tell_assigned();
-    default: return;
+    case State::joining:
+      return join();
+    case State::syncing:
+      return sync();
+    case State::releasing:
+      return serve_rebalance();
+    case State::offsets:
+      return fetch_committed();
+    case State::telling:
+      return tell_assigned();
+    default:
+      return;
   }
 }
 
@@ -33,7 +41,8 @@ void Consumer::membership_fired(const SimEvent& event) {
   send_commits();
 }
 
-// ---- join and sync ---------------------------------------------------------------------------------------------
+// ---- join and sync
+// ---------------------------------------------------------------------------------------------
 
 /// java joins only inside poll (ConsumerCoordinator.poll); librdkafka in its own thread.
 void Consumer::join() {
@@ -55,7 +64,8 @@ void Consumer::join() {
   }
   for (const InputPlan& input : plan.inputs) request->topics.push_back(input.topic);
   requested_ = true;
-  // java AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE: 5 s beyond the rebalance; librdkafka rd_kafka_JoinGroupRequest: 3 s
+  // java AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE: 5 s beyond the rebalance; librdkafka
+  // rd_kafka_JoinGroupRequest: 3 s
   const Duration timeout = settings_.max_poll_interval + Duration::seconds(java_ ? 5 : 3);
   client_.wire().send(node, RequestKind::join_group, request, 200, timeout);
 }
@@ -85,9 +95,9 @@ void Consumer::sync() {
   client_.wire().send(node, RequestKind::sync_group, request, 100, timeout);
 }
 
-/// What goes is given back before what is new is taken (cooperative; eager members hold nothing by now), and the
-/// giving back calls for another round (ConsumerCoordinator.onJoinComplete, rd_kafka_cgrp_handle_assignment_
-/// cooperative).
+/// What goes is given back before what is new is taken (cooperative; eager members hold nothing by now), and
+/// the giving back calls for another round (ConsumerCoordinator.onJoinComplete,
+/// rd_kafka_cgrp_handle_assignment_ cooperative).
 void Consumer::synced(SyncGroupAnswer* answer) {
   const Error error = answer->error;
   if (error == Error::none && state_ == State::syncing) {
@@ -97,7 +107,8 @@ void Consumer::synced(SyncGroupAnswer* answer) {
     }
   }
   destroy(client_.arena(), answer);
-  if (state_ != State::syncing) return advance();  // thrown out meanwhile: what waited for this answer goes on
+  if (state_ != State::syncing)
+    return advance();  // thrown out meanwhile: what waited for this answer goes on
   if (error != Error::none) return group_error(error);
   beats_from_ = client_.now();
   session_.cancel();
@@ -131,18 +142,22 @@ void Consumer::group_error(Error error) {
         return join();
       }
       return rebalance();
-    case Error::unknown_member_id: return lose(true);
-    case Error::illegal_generation: return lose(false);
+    case Error::unknown_member_id:
+      return lose(true);
+    case Error::illegal_generation:
+      return lose(false);
     case Error::fenced_instance_id:
     case Error::invalid_session_timeout:
       lose(true);
       state_ = State::gone;
       return fail_parked(error == Error::fenced_instance_id ? ErrorClass::fenced : ErrorClass::fatal, error);
-    default: return later(client_.wire().backoff(++attempts_));  // coordinator loading, unstable offsets …
+    default:
+      return later(client_.wire().backoff(++attempts_));  // coordinator loading, unstable offsets …
   }
 }
 
-// ---- the assignment reaches the module -------------------------------------------------------------------------
+// ---- the assignment reaches the module
+// -------------------------------------------------------------------------
 
 void Consumer::assign_new() {
   bool any = false;
@@ -175,7 +190,8 @@ void Consumer::offsets_fetched(OffsetFetchAnswer* answer) {
   const Error error = answer->error;
   for (const CommittedOffset& offset : answer->offsets) {
     InPartition* p = find(offset.place);
-    if (error == Error::none && p != nullptr && p->state == InPartition::State::assigned) p->committed = offset.offset;
+    if (error == Error::none && p != nullptr && p->state == InPartition::State::assigned)
+      p->committed = offset.offset;
   }
   destroy(client_.arena(), answer);
   if (state_ != State::offsets) return advance();
@@ -204,7 +220,8 @@ void Consumer::tell_assigned() {
   rebalance();
 }
 
-// ---- rebalances ------------------------------------------------------------------------------------------------
+// ---- rebalances
+// ------------------------------------------------------------------------------------------------
 
 void Consumer::heartbeat(const SimEvent& event) {
   if (event.a != member_ || state_ == State::gone) return;
@@ -240,7 +257,8 @@ void Consumer::lose(bool new_member) {
   for (InPartition& p : partitions_) {
     p.target = false;
     // What the module has not been told of it need not give back.
-    if (p.state == InPartition::State::assigned && (state_ == State::offsets || state_ == State::telling)) forget(p);
+    if (p.state == InPartition::State::assigned && (state_ == State::offsets || state_ == State::telling))
+      forget(p);
     p.leaving = p.state != InPartition::State::none;
   }
   if (revoke_.posted) {  // it is giving back already
@@ -258,8 +276,9 @@ void Consumer::lose(bool new_member) {
   serve_rebalance();
 }
 
-/// Asks the module, which is told only in poll. java: before any record (ConsumerCoordinator.poll); librdkafka: the
-/// event stands behind the records that were fetched before it (one queue, first in first out).
+/// Asks the module, which is told only in poll. java: before any record (ConsumerCoordinator.poll);
+/// librdkafka: the event stands behind the records that were fetched before it (one queue, first in first
+/// out).
 void Consumer::serve_rebalance() {
   if (!revoke_.pending || !may_call_back()) return;
   if (!java_) {
@@ -298,101 +317,6 @@ void Consumer::released() {
     join();
   }
   deliver();
-}
-
-// ---- liveness --------------------------------------------------------------------------------------------------
-
-/// When the next heartbeat would go out.
-Instant Consumer::next_beat() const {
-  const std::int64_t interval = std::max<std::int64_t>(settings_.heartbeat_interval.ns, 1);
-  const std::int64_t beats = (client_.now() - beats_from_).ns / interval + 1;
-  return beats_from_ + Duration::nanos(beats * interval);
-}
-
-void Consumer::beat() {
-  if (beating_ || member_ == 0) return;
-  if (state_ != State::stable && state_ != State::offsets && state_ != State::telling && state_ != State::releasing) return;
-  const NodeIndex node = coordinator_.node(client_);
-  if (node == no_node) return;
-  beat_due_ = false;
-  beating_ = true;
-  auto* request = client_.arena().make<HeartbeatRequest>();
-  request->group = client_.plan().group;
-  request->member = member_;
-  request->generation = generation_;
-  client_.wire().send(node, RequestKind::heartbeat, request, 60,
-                      java_ ? settings_.connection.request_timeout : settings_.session_timeout);
-}
-
-void Consumer::coordinator_found(const FindCoordinatorAnswer& answer) {
-  if (!coordinator_.answered(client_, answer)) return;
-  advance();
-  if (beat_due_) beat();
-  send_commits();
-}
-
-void Consumer::coordinator_failed() { coordinator_.failed(client_); }
-void Consumer::coordinator_fired(const SimEvent& event) { coordinator_.timer_fired(client_, event); }
-
-/// The coordinator does not answer any more: the next heartbeat is a real one, and librdkafka gives its partitions up
-/// when none was answered for the session's time (rd_kafka_cgrp_session_timeout_check). Java leaves that to the
-/// coordinator.
-void Consumer::coordinator_silent() {
-  if (observer_ || member_ == 0 || state_ == State::gone) return;
-  beat_due_ = true;
-  const Instant next = next_beat();
-  membership_.set_by(client_.world(), client_, due::membership, next);
-  if (!java_) {
-    const Instant last = next - settings_.heartbeat_interval;
-    session_.set_by(client_.world(), client_, due::session, last + settings_.session_timeout);
-  }
-}
-
-void Consumer::node_lost(NodeIndex node) {
-  if (observer_ || coordinator_.last() != node) return;
-  coordinator_.lost();
-  coordinator_silent();
-  coordinator_.node(client_);
-}
-
-void Consumer::life_changed(ProcessId changed, LifeChange change) {
-  if (observer_ || !coordinator_.known()) return;
-  const bool back = change == LifeChange::resumed || change == LifeChange::joined || change == LifeChange::restarted;
-  const bool mine = changed == client_.process().self();
-  const bool network = change == LifeChange::cut || change == LifeChange::joined;
-  if (!mine && !network && client_.wire().index_of(changed) != coordinator_.last()) return;
-  if (!back) {
-    if (!mine) coordinator_silent();
-    return;
-  }
-  beat_due_ = true;
-  membership_.set_by(client_.world(), client_, due::membership, client_.now());
-}
-
-void Consumer::session_fired(const SimEvent& event) {
-  if (session_.fired(client_.world(), client_, event)) lose(true);
-}
-
-/// java: "consumer poll timeout has expired" → LeaveGroup, the partitions are lost at the next poll; librdkafka
-/// rd_kafka_cgrp_max_poll_interval_check_tmr_cb likewise. A static member only falls silent.
-void Consumer::poll_limit_fired(const SimEvent& event) {
-  if (!poll_limit_.fired(client_.world(), client_, event) || polling() || observer_) return;
-  if (state_ == State::gone || member_ == 0) return;
-  if (client_.plan().static_instance == 0) send_leave();
-  lose(true);
-}
-
-void Consumer::send_leave() {
-  const NodeIndex node = coordinator_.node(client_);
-  if (node == no_node || client_.plan().static_instance != 0) {
-    if (leave_op_ != 0) client_.settle(leave_op_, Kind::leave, Outcome::ok);
-    leave_op_ = 0;
-    return;
-  }
-  auto* request = client_.arena().make<LeaveGroupRequest>();
-  request->group = client_.plan().group;
-  request->member = member_;
-  client_.wire().send(node, RequestKind::leave_group, request, 60, settings_.connection.request_timeout);
 }
 
 }  // namespace mqlab::sim::kafka::client

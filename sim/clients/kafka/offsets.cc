@@ -6,7 +6,8 @@
 
 namespace mqlab::sim::kafka::client {
 namespace {
-constexpr Duration api_timeout = Duration::seconds(60);  // java default.api.timeout.ms; librdkafka session + socket time
+constexpr Duration api_timeout =
+    Duration::seconds(60);  // java default.api.timeout.ms; librdkafka session + socket time
 }
 
 void Consumer::commit(const Effect& effect) {
@@ -68,7 +69,8 @@ void Consumer::committed(Commit* commit, Error error) {
   commit->under_way = false;
   const bool retries = !java_ || commit->sync;
   switch (error) {
-    case Error::none: return end_commit(commit, Outcome::ok, ErrorClass::none, error);
+    case Error::none:
+      return end_commit(commit, Outcome::ok, ErrorClass::none, error);
     case Error::disconnected:
     case Error::timed_out_local:
     case Error::request_timed_out:
@@ -80,13 +82,16 @@ void Consumer::committed(Commit* commit, Error error) {
     case Error::unknown_topic_or_partition:
     case Error::not_enough_replicas:
     case Error::not_enough_replicas_after_append: {
-      const bool silent = error == Error::disconnected || error == Error::timed_out_local || error == Error::request_timed_out;
-      if (!retries) return end_commit(commit, silent ? Outcome::unknown : Outcome::fail, ErrorClass::retriable, error);
+      const bool silent = error == Error::disconnected || error == Error::timed_out_local ||
+                          error == Error::request_timed_out;
+      if (!retries)
+        return end_commit(commit, silent ? Outcome::unknown : Outcome::fail, ErrorClass::retriable, error);
       commit->at = client_.now() + client_.wire().backoff(++commit->attempts);
       membership_.set_by(client_.world(), client_, due::membership, commit->at);
       return;
     }
-    case Error::rebalance_in_progress: return end_commit(commit, Outcome::fail, ErrorClass::retriable, error);
+    case Error::rebalance_in_progress:
+      return end_commit(commit, Outcome::fail, ErrorClass::retriable, error);
     case Error::fenced_instance_id:
       end_commit(commit, Outcome::fail, ErrorClass::fenced, error);
       return group_error(error);
@@ -97,12 +102,14 @@ void Consumer::committed(Commit* commit, Error error) {
       if (settled) lose(error == Error::unknown_member_id);
       return;
     }
-    default: return end_commit(commit, Outcome::fail, ErrorClass::fatal, error);
+    default:
+      return end_commit(commit, Outcome::fail, ErrorClass::fatal, error);
   }
 }
 
 void Consumer::end_commit(Commit* commit, Outcome outcome, ErrorClass error, Error code) {
-  if (commit->op != 0) client_.settle(commit->op, Kind::commit, outcome, error, static_cast<std::int16_t>(code));
+  if (commit->op != 0)
+    client_.settle(commit->op, Kind::commit, outcome, error, static_cast<std::int16_t>(code));
   if (commit->op == 0 && outcome != Outcome::ok) {  // tried again with the next automatic commit
     for (const CommittedOffset& offset : commit->offsets) {
       InPartition* p = find(offset.place);
@@ -114,7 +121,8 @@ void Consumer::end_commit(Commit* commit, Outcome outcome, ErrorClass error, Err
   destroy(client_.arena(), commit);
 }
 
-// ---- automatic -------------------------------------------------------------------------------------------------
+// ---- automatic
+// -------------------------------------------------------------------------------------------------
 
 /// java: the position, which is what earlier polls returned; librdkafka: what was stored at hand-over.
 std::int64_t Consumer::to_commit(const InPartition& p) const {
@@ -124,7 +132,8 @@ std::int64_t Consumer::to_commit(const InPartition& p) const {
 }
 
 bool Consumer::dirty() const {
-  return std::any_of(partitions_.begin(), partitions_.end(), [&](const InPartition& p) { return to_commit(p) >= 0; });
+  return std::any_of(partitions_.begin(), partitions_.end(),
+                     [&](const InPartition& p) { return to_commit(p) >= 0; });
 }
 
 void Consumer::commit_automatically(bool leaving_only) {
@@ -145,8 +154,8 @@ void Consumer::commit_automatically(bool leaving_only) {
   send_commit(commit);
 }
 
-/// java: at a poll, when auto.commit.interval.ms have passed (maybeAutoCommitOffsetsAsync); a poll that waits notices
-/// too.
+/// java: at a poll, when auto.commit.interval.ms have passed (maybeAutoCommitOffsetsAsync); a poll that waits
+/// notices too.
 void Consumer::polled() {
   if (!java_ || !settings_.auto_commit || observer_) return;
   if (client_.now() >= next_auto_commit_) {
@@ -156,8 +165,8 @@ void Consumer::polled() {
   if (dirty()) auto_commit_.set(client_.world(), client_, due::auto_commit, next_auto_commit_);
 }
 
-/// librdkafka: a background timer commits what has been stored, every auto.commit.interval.ms since the client began
-/// (rd_kafka_cgrp_offset_commit_tmr_cb). It runs here only while there is something to commit.
+/// librdkafka: a background timer commits what has been stored, every auto.commit.interval.ms since the
+/// client began (rd_kafka_cgrp_offset_commit_tmr_cb). It runs here only while there is something to commit.
 void Consumer::stored_something() {
   if (!settings_.auto_commit || observer_ || auto_commit_.due() != Instant::never()) return;
   const std::int64_t interval = settings_.auto_commit_interval.ns;

@@ -13,21 +13,21 @@ namespace mqlab::sim::kafka::client {
 
 struct Pack {
   Batch* batch = nullptr;
-  OpId* ops = nullptr;              ///< one for each record; room for batch->capacity
-  std::uint32_t partition = 0;      ///< index among the producer's partitions
-  std::uint32_t reserved = 0;       ///< bytes it holds of the buffer
-  std::uint64_t number = 0;         ///< rises in the order of appending, over all partitions
+  OpId* ops = nullptr;          ///< one for each record; room for batch->capacity
+  std::uint32_t partition = 0;  ///< index among the producer's partitions
+  std::uint32_t reserved = 0;   ///< bytes it holds of the buffer
+  std::uint64_t number = 0;     ///< rises in the order of appending, over all partitions
   Instant created = {};
-  Instant retry_at = {};            ///< not to be sent before
-  std::uint32_t attempts = 0;       ///< times it went out
-  std::uint32_t retries = 0;        ///< librdkafka: those that count against the limit
-  bool retried = false;             ///< was put back into the queue
-  bool closed = false;              ///< takes no more records
+  Instant retry_at = {};       ///< not to be sent before
+  std::uint32_t attempts = 0;  ///< times it went out
+  std::uint32_t retries = 0;   ///< librdkafka: those that count against the limit
+  bool retried = false;        ///< was put back into the queue
+  bool closed = false;         ///< takes no more records
   bool has_sequence = false;
-  bool renumbered = false;          ///< its sequence was set anew while it may have been in flight
+  bool renumbered = false;  ///< its sequence was set anew while it may have been in flight
   bool in_flight = false;
-  bool possibly_stored = false;     ///< an attempt ended without telling
-  bool settled = false;             ///< its ops have been told already (it timed out in flight)
+  bool possibly_stored = false;  ///< an attempt ended without telling
+  bool settled = false;          ///< its ops have been told already (it timed out in flight)
 };
 
 /// What a producer keeps of one partition.
@@ -35,23 +35,23 @@ struct OutPartition {
   explicit OutPartition(Arena& arena) : queue(arena), numbered(arena) {}
 
   PlaceId place = no_place;
-  NodeIndex lane = no_node;          ///< the node whose list it is on; no_node = none
+  NodeIndex lane = no_node;  ///< the node whose list it is on; no_node = none
   bool listed = false;
-  Ring<Pack*> queue;                 ///< to be sent, first to last
-  Pack* open = nullptr;              ///< the last of the queue, when it still takes records
-  std::uint32_t hint = 8;            ///< records the latest full batch had
+  Ring<Pack*> queue;       ///< to be sent, first to last
+  Pack* open = nullptr;    ///< the last of the queue, when it still takes records
+  std::uint32_t hint = 8;  ///< records the latest full batch had
   std::uint32_t packs_in_flight = 0;
   std::uint32_t records_in_flight = 0;
   // idempotence
-  Ring<Pack*> numbered;              ///< have a sequence and are not done, in its order
-  std::int64_t producer = -1;        ///< whose epoch and sequence these are
+  Ring<Pack*> numbered;        ///< have a sequence and are not done, in its order
+  std::int64_t producer = -1;  ///< whose epoch and sequence these are
   std::int16_t epoch = -1;
   std::int32_t next_sequence = 0;
   std::int32_t acked_sequence = -1;  ///< last of the latest batch that was acknowledged
-  bool unresolved = false;           ///< java: a numbered batch timed out; nothing new until the rest is through
-  bool drain = false;                ///< librdkafka: nothing is sent until nothing is in flight
+  bool unresolved = false;  ///< java: a numbered batch timed out; nothing new until the rest is through
+  bool drain = false;       ///< librdkafka: nothing is sent until nothing is in flight
   // transactions
-  std::uint32_t transaction = 0;     ///< the latest it was added to
+  std::uint32_t transaction = 0;  ///< the latest it was added to
 };
 
 /// "k<number>"; key number 0 = no key, −1 byte.

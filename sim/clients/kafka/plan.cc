@@ -17,7 +17,9 @@ constexpr Duration slack = Duration::seconds(2);
 constexpr Duration transaction_scan = Duration::seconds(10);
 
 /// Kafka has two; a scenario that names none of them gets librdkafka.
-Flavour flavour_of(const Scenario& s) { return s.flavour == Flavour::java ? Flavour::java : Flavour::librdkafka; }
+Flavour flavour_of(const Scenario& s) {
+  return s.flavour == Flavour::java ? Flavour::java : Flavour::librdkafka;
+}
 
 std::uint32_t number_of(std::vector<std::string>& names, const std::string& name) {
   if (names.empty()) names.emplace_back();
@@ -31,8 +33,8 @@ std::uint32_t number_of(std::vector<std::string>& names, const std::string& name
 }
 
 /// One table for each partition count among the topics.
-const std::vector<std::uint16_t>* table_of(const Scenario& s, const Topology& topology, std::uint32_t partitions,
-                                           ClientPlans& plans) {
+const std::vector<std::uint16_t>* table_of(const Scenario& s, const Topology& topology,
+                                           std::uint32_t partitions, ClientPlans& plans) {
   std::uint32_t keys = 0;
   for (const WorkloadSpec& w : s.workloads) {
     if (w.keys.kind != KeySpec::Kind::none) keys = std::max(keys, w.keys.count);
@@ -60,8 +62,9 @@ void plan_ports(const Scenario& s, const Topology& topology, std::uint32_t broke
   for (std::size_t i = 0; i < ports.outputs.size(); ++i) {
     if (!here(ports.outputs[i])) continue;
     const TopicInfo& topic = topology.topics[ports.outputs[i]];
-    plan.outputs.push_back({static_cast<std::uint8_t>(i), ports.outputs[i], topic.first_place, topic.partitions,
-                            plan.output_partitions, table_of(s, topology, topic.partitions, plans)});
+    plan.outputs.push_back({static_cast<std::uint8_t>(i), ports.outputs[i], topic.first_place,
+                            topic.partitions, plan.output_partitions,
+                            table_of(s, topology, topic.partitions, plans)});
     plan.output_partitions += topic.partitions;
   }
   for (std::size_t i = 0; i < ports.inputs.size(); ++i) {
@@ -112,7 +115,8 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
     plan.group = number_of(plans.groups, plan.consumer.group_id);
     plan.static_instance = number_of(plans.instances, plan.consumer.group_instance_id);
     settles(plan.consumer.connection.request_timeout + slack);
-    if (!plan.observer) settles(std::max(plan.consumer.session_timeout, plan.consumer.max_poll_interval) + slack);
+    if (!plan.observer)
+      settles(std::max(plan.consumer.session_timeout, plan.consumer.max_poll_interval) + slack);
   }
   if (!plan.outputs.empty()) {
     plan.transactional_id = number_of(plans.transactional_ids, plan.producer.transactional_id);
@@ -142,7 +146,8 @@ std::uint32_t ClientPlan::partition_of(const OutputPlan& output, std::uint32_t k
   return partition_of_key(flavour, key, output.partitions);
 }
 
-void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker, ClientPlans& plans) {
+void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker,
+                  ClientPlans& plans) {
   plans.plans.resize(topology.processes.size());
   plans.places = static_cast<PlaceId>(topology.places.size());
   plans.groups.assign(1, {});

@@ -31,13 +31,13 @@ struct InputPlan {
 
 struct ClientPlan {
   Flavour flavour = Flavour::librdkafka;
-  bool observer = false;              ///< reads all partitions from the start, without a group
+  bool observer = false;  ///< reads all partitions from the start, without a group
   KafkaProducer producer;
   KafkaConsumer consumer;
-  std::uint32_t group = 0;            ///< numbers from 1 in order of appearance; 0 = none
+  std::uint32_t group = 0;  ///< numbers from 1 in order of appearance; 0 = none
   std::uint32_t static_instance = 0;
   std::uint32_t transactional_id = 0;
-  std::vector<OutputPlan> outputs;    ///< those of this broker only
+  std::vector<OutputPlan> outputs;  ///< those of this broker only
   std::vector<InputPlan> inputs;
   std::uint32_t output_partitions = 0;
   std::uint32_t input_partitions = 0;
@@ -54,19 +54,20 @@ struct ClientPlans {
   ClientPlans(const ClientPlans&) = delete;  // plans point into the tables
   ClientPlans& operator=(const ClientPlans&) = delete;
 
-  std::vector<ClientPlan> plans;                ///< by process; without ports where it does not use this broker
-  std::vector<std::string> groups;              ///< group.id by number; [0] is empty
-  std::vector<std::string> transactional_ids;   ///< by number; [0] is empty
-  std::vector<std::string> instances;           ///< group.instance.id by number; [0] is empty
+  std::vector<ClientPlan> plans;    ///< by process; without ports where it does not use this broker
+  std::vector<std::string> groups;  ///< group.id by number; [0] is empty
+  std::vector<std::string> transactional_ids;  ///< by number; [0] is empty
+  std::vector<std::string> instances;          ///< group.instance.id by number; [0] is empty
   std::vector<std::vector<std::uint16_t>> tables;
-  PlaceId places = 0;                           ///< of the whole topology
-  /// The longest that nothing is heard of something unfinished: an answer that does not come, a member that does not
-  /// beat or poll, a transaction left open. (A record that is not delivered yet is sent again or asks for metadata
-  /// more often than that, until delivery.timeout.ms ends it.)
+  PlaceId places = 0;  ///< of the whole topology
+  /// The longest that nothing is heard of something unfinished: an answer that does not come, a member that
+  /// does not beat or poll, a transaction left open. (A record that is not delivered yet is sent again or
+  /// asks for metadata more often than that, until delivery.timeout.ms ends it.)
   Duration settle = {};
 };
 
 /// Fills `plans` for one broker. Throws ScenarioError for settings that contradict each other.
-void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker, ClientPlans& plans);
+void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker,
+                  ClientPlans& plans);
 
 }  // namespace mqlab::sim::kafka::client

@@ -16,8 +16,14 @@ constexpr std::uint32_t librdkafka_record_overhead = 36;  // RD_KAFKAP_MESSAGE_V
 }  // namespace
 
 Producer::Producer(KafkaClient& client)
-    : client_(client), settings_(client.plan().producer), java_(client.plan().java()), partitions_(client.arena()),
-      lanes_(client.arena()), sticky_(client.arena()), settlements_(client.arena()), flushes_(client.arena()),
+    : client_(client),
+      settings_(client.plan().producer),
+      java_(client.plan().java()),
+      partitions_(client.arena()),
+      lanes_(client.arena()),
+      sticky_(client.arena()),
+      settlements_(client.arena()),
+      flushes_(client.arena()),
       flights_(client.arena()) {
   const ClientPlan& plan = client.plan();
   partitions_.reserve(plan.output_partitions);
@@ -41,7 +47,8 @@ void Producer::start() {
   }
 }
 
-// ---- publish ---------------------------------------------------------------------------------------------------
+// ---- publish
+// ---------------------------------------------------------------------------------------------------
 
 void Producer::refuse(const Effect& effect, ErrorClass error, std::int16_t code) {
   Settlement s;
@@ -57,8 +64,9 @@ void Producer::refuse(const Effect& effect, ErrorClass error, std::int16_t code)
   client_.process().post(event);
 }
 
-/// What the client library refuses at once. Sizes: java KafkaProducer.ensureValidRecordSize with the estimate of
-/// DefaultRecordBatch.estimateBatchSizeUpperBound; librdkafka rd_kafka_msg_new00 with rd_kafka_msg_max_wire_size.
+/// What the client library refuses at once. Sizes: java KafkaProducer.ensureValidRecordSize with the estimate
+/// of DefaultRecordBatch.estimateBatchSizeUpperBound; librdkafka rd_kafka_msg_new00 with
+/// rd_kafka_msg_max_wire_size.
 bool Producer::admit(const Effect& effect, std::uint32_t bytes) {
   const std::uint32_t limit = settings_.request_bytes;
   if (bytes > limit || (java_ && bytes > settings_.buffer_bytes)) {
@@ -83,18 +91,20 @@ void Producer::publish(const Effect& effect) {
   const OutputPlan* output = client_.plan().output(effect.port);
   const Message& message = effect.message;
   if (dead_) return refuse(effect, ErrorClass::fatal, 0);
-  if (transactions_ != nullptr && !transactions_->may_publish()) return refuse(effect, transactions_->failure(), 0);
+  if (transactions_ != nullptr && !transactions_->may_publish())
+    return refuse(effect, transactions_->failure(), 0);
   const std::int32_t key = key_bytes(message.key);
   const std::uint32_t key_part = key > 0 ? static_cast<std::uint32_t>(key) : 0;
-  const std::uint32_t bytes = java_ ? batch_overhead_bytes + java_record_overhead + record_body_bytes(key, message.size)
-                                    : librdkafka_record_overhead + key_part + message.size;
+  const std::uint32_t bytes =
+      java_ ? batch_overhead_bytes + java_record_overhead + record_body_bytes(key, message.size)
+            : librdkafka_record_overhead + key_part + message.size;
   if (!admit(effect, bytes)) return;
   const std::uint32_t index = output->first_index + choose(*output, message);
   append(index, effect, key);
 }
 
-/// Keyed: by the hash. Unkeyed: sticky. java BuiltInPartitioner (KIP-794): a partition drawn anew after batch.size
-/// bytes; librdkafka "consistent_random" with sticky.partitioning.linger.ms.
+/// Keyed: by the hash. Unkeyed: sticky. java BuiltInPartitioner (KIP-794): a partition drawn anew after
+/// batch.size bytes; librdkafka "consistent_random" with sticky.partitioning.linger.ms.
 std::uint32_t Producer::choose(const OutputPlan& output, const Message& message) {
   if (message.key != 0) return client_.plan().partition_of(output, message.key);
   if (output.partitions == 1) return 0;
@@ -102,7 +112,8 @@ std::uint32_t Producer::choose(const OutputPlan& output, const Message& message)
   const bool over = java_ ? sticky.bytes >= settings_.batch_bytes : client_.now() >= sticky.until;
   if (over || draws_ == 0) {
     Process& p = client_.process();
-    const std::uint64_t bits = client_.world().draw(Purpose::partitioner, p.self(), p.incarnation(), ++draws_);
+    const std::uint64_t bits =
+        client_.world().draw(Purpose::partitioner, p.self(), p.incarnation(), ++draws_);
     sticky.partition = partition_without_key(bits, output.partitions);
     sticky.bytes = 0;
     sticky.until = client_.now() + settings_.sticky_linger;
@@ -111,7 +122,8 @@ std::uint32_t Producer::choose(const OutputPlan& output, const Message& message)
   return sticky.partition;
 }
 
-// ---- accumulator -----------------------------------------------------------------------------------------------
+// ---- accumulator
+// -----------------------------------------------------------------------------------------------
 
 Pack* Producer::open(OutPartition& partition, std::uint32_t index, std::uint32_t first_bytes) {
   Pack* pack = new_pack(client_.arena(), partition.hint);
@@ -119,7 +131,9 @@ Pack* Producer::open(OutPartition& partition, std::uint32_t index, std::uint32_t
   pack->number = ++appended_ << 16;  // room for the parts of a split
   pack->created = client_.now();
   // java BufferPool: a batch holds max(batch.size, its first record) from creation on.
-  if (java_) pack->reserved = std::max(settings_.batch_bytes, batch_overhead_bytes + java_record_overhead + first_bytes);
+  if (java_)
+    pack->reserved =
+        std::max(settings_.batch_bytes, batch_overhead_bytes + java_record_overhead + first_bytes);
   buffered_bytes_ += pack->reserved;
   partition.open = pack;
   partition.queue.push_back(pack);
@@ -140,7 +154,8 @@ void Producer::append(std::uint32_t index, const Effect& effect, std::int32_t ke
     const auto delta = static_cast<std::uint64_t>((now - batch.records[0].timestamp).ns / 1'000'000);
     bytes = record_bytes(key, m.size, batch.count, delta);
     // java MemoryRecordsBuilder.hasRoomFor; librdkafka rd_kafka_msgset_writer_write_msgq
-    const std::uint32_t limit = java_ ? settings_.batch_bytes : std::min(settings_.batch_bytes, settings_.request_bytes);
+    const std::uint32_t limit =
+        java_ ? settings_.batch_bytes : std::min(settings_.batch_bytes, settings_.request_bytes);
     if (batch.bytes + bytes > limit || batch.count >= settings_.batch_messages) {
       pack->closed = true;
       partition.hint = std::max(batch.count, 4u);
@@ -150,7 +165,8 @@ void Producer::append(std::uint32_t index, const Effect& effect, std::int32_t ke
   }
   if (pack == nullptr) {
     bytes = record_bytes(key, m.size, 0, 0);
-    const bool full = java_ && buffered_bytes_ + std::max(settings_.batch_bytes, bytes) > settings_.buffer_bytes;
+    const bool full =
+        java_ && buffered_bytes_ + std::max(settings_.batch_bytes, bytes) > settings_.buffer_bytes;
     if (full) {  // Java's send() would block until there is room; here the module is told and waits by itself
       full_ = true;
       refuse(effect, ErrorClass::full, 0);
@@ -213,8 +229,8 @@ void Producer::unlist(OutPartition& partition) {
   std::erase(lanes_[partition.lane].active, index);
 }
 
-/// java: retry back-off is waived when the leader changed since the last attempt (RecordAccumulator.shouldBackoff,
-/// KIP-951).
+/// java: retry back-off is waived when the leader changed since the last attempt
+/// (RecordAccumulator.shouldBackoff, KIP-951).
 void Producer::leaders_changed() {
   for (std::uint32_t i = 0; i < partitions_.size(); ++i) {
     OutPartition& partition = partitions_[i];
@@ -223,7 +239,8 @@ void Producer::leaders_changed() {
     if (leader == partition.lane) continue;
     unlist(partition);
     list(i);
-    if (java_ && leader != no_node && !partition.queue.empty()) partition.queue.front()->retry_at = client_.now();
+    if (java_ && leader != no_node && !partition.queue.empty())
+      partition.queue.front()->retry_at = client_.now();
   }
   kick();
 }
@@ -242,12 +259,14 @@ void Producer::node_usable(NodeIndex node) {
   if (!lanes_[node].active.empty()) kick();
 }
 
-// ---- room, flush, close ----------------------------------------------------------------------------------------
+// ---- room, flush, close
+// ----------------------------------------------------------------------------------------
 
 void Producer::room_again() {
   if (!full_) return;
-  const bool room = java_ ? buffered_bytes_ + settings_.batch_bytes <= settings_.buffer_bytes
-                          : unsettled_ < settings_.buffer_messages && buffered_bytes_ < settings_.buffer_bytes;
+  const bool room = java_
+                        ? buffered_bytes_ + settings_.batch_bytes <= settings_.buffer_bytes
+                        : unsettled_ < settings_.buffer_messages && buffered_bytes_ < settings_.buffer_bytes;
   if (!room) return;
   full_ = false;
   Event unblocked;

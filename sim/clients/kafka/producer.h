@@ -116,26 +116,26 @@ class Producer {
   Vec<OutPartition> partitions_;
   Vec<Lane> lanes_;
   Vec<Sticky> sticky_;
-  Vec<Settlement> settlements_;     ///< collected while one answer is gone through
-  std::uint64_t appended_ = 0;      ///< packs, for their order
-  std::uint32_t unsettled_ = 0;     ///< records
+  Vec<Settlement> settlements_;  ///< collected while one answer is gone through
+  std::uint64_t appended_ = 0;   ///< packs, for their order
+  std::uint32_t unsettled_ = 0;  ///< records
   std::uint64_t buffered_bytes_ = 0;
   std::uint32_t draws_ = 0;
-  std::uint32_t unrouted_ = 0;      ///< partitions with something to send and no leader
+  std::uint32_t unrouted_ = 0;  ///< partitions with something to send and no leader
   std::uint32_t packs_in_flight_ = 0;
   bool full_ = false;
   bool kicked_ = false;
   bool closing_ = false;
   Vec<OpId> flushes_;
-  Vec<Flight*> flights_;            ///< java: all that are in flight, for their delivery time-out
+  Vec<Flight*> flights_;  ///< java: all that are in flight, for their delivery time-out
   Timer linger_, delivery_, producer_id_timer_;
   // idempotence
   std::int64_t producer_id_ = -1;
   std::int16_t epoch_ = -1;
   bool asking_identity_ = false;
   std::uint32_t identity_attempts_ = 0;
-  bool draining_ = false;           ///< librdkafka: nothing is sent until all is back, then the epoch rises
-  bool dead_ = false;               ///< librdkafka: a fatal error was raised
+  bool draining_ = false;  ///< librdkafka: nothing is sent until all is back, then the epoch rises
+  bool dead_ = false;      ///< librdkafka: a fatal error was raised
   bool gap_ = false;
 };
 

@@ -9,30 +9,38 @@ namespace mqlab::sim::kafka::client {
 namespace {
 
 struct Reaction {
-  bool again = false;      ///< send it again
-  bool metadata = false;   ///< the leader may be another
-  bool stored = false;     ///< it may be in the log
-  bool counts = true;      ///< librdkafka: counts against message.send.max.retries
+  bool again = false;     ///< send it again
+  bool metadata = false;  ///< the leader may be another
+  bool stored = false;    ///< it may be in the log
+  bool counts = true;     ///< librdkafka: counts against message.send.max.retries
 };
 
 /// java: RetriableException and InvalidMetadataException; librdkafka: rd_kafka_handle_Produce_error.
 Reaction reaction(Error error) {
   switch (error) {
-    case Error::disconnected: return {true, true, true, true};
-    case Error::timed_out_local: return {true, false, true, true};
-    case Error::request_timed_out: return {true, false, true, true};
-    case Error::not_enough_replicas: return {true, false, false, true};
-    case Error::not_enough_replicas_after_append: return {true, false, true, true};
+    case Error::disconnected:
+      return {true, true, true, true};
+    case Error::timed_out_local:
+      return {true, false, true, true};
+    case Error::request_timed_out:
+      return {true, false, true, true};
+    case Error::not_enough_replicas:
+      return {true, false, false, true};
+    case Error::not_enough_replicas_after_append:
+      return {true, false, true, true};
     case Error::unknown_topic_or_partition:
     case Error::leader_not_available:
     case Error::not_leader_or_follower:
     case Error::fenced_leader_epoch:
-    case Error::unknown_leader_epoch: return {true, true, false, false};
+    case Error::unknown_leader_epoch:
+      return {true, true, false, false};
     case Error::coordinator_load_in_progress:
     case Error::coordinator_not_available:
     case Error::not_coordinator:
-    case Error::concurrent_transactions: return {true, false, false, true};
-    default: return {};
+    case Error::concurrent_transactions:
+      return {true, false, false, true};
+    default:
+      return {};
   }
 }
 
@@ -40,11 +48,13 @@ Reaction reaction(Error error) {
 
 ErrorClass Producer::class_of(Error error) const {
   switch (error) {
-    case Error::producer_fenced: return ErrorClass::fenced;
+    case Error::producer_fenced:
+      return ErrorClass::fenced;
     case Error::invalid_producer_epoch:
       // librdkafka raises a fatal _FENCED; Java fails the transaction first (InvalidProducerEpochException).
       return java_ && transactions_ != nullptr ? ErrorClass::abortable : ErrorClass::fenced;
-    default: break;
+    default:
+      break;
   }
   if (transactions_ != nullptr) return ErrorClass::abortable;
   return reaction(error).again ? ErrorClass::retriable : ErrorClass::fatal;
@@ -127,10 +137,11 @@ void Producer::ended(Pack* pack, Error error, std::int64_t base_offset) {
   retry(pack, counts);
 }
 
-/// Back into the queue. Java without idempotence puts each failed batch in front of the queue, one by one: of several
-/// in flight the last to fail goes out first (RecordAccumulator.reenqueue: deque.addFirst). With idempotence by
-/// sequence (insertInSequenceOrder). librdkafka inserts messages by their number (rd_kafka_retry_msgq,
-/// msg_order_cmp), and with idempotence lets the partition drain first (rd_kafka_idemp_drain_toppar).
+/// Back into the queue. Java without idempotence puts each failed batch in front of the queue, one by one: of
+/// several in flight the last to fail goes out first (RecordAccumulator.reenqueue: deque.addFirst). With
+/// idempotence by sequence (insertInSequenceOrder). librdkafka inserts messages by their number
+/// (rd_kafka_retry_msgq, msg_order_cmp), and with idempotence lets the partition drain first
+/// (rd_kafka_idemp_drain_toppar).
 void Producer::retry(Pack* pack, bool counts) {
   OutPartition& partition = partitions_[pack->partition];
   if (counts) ++pack->retries;
@@ -148,7 +159,8 @@ void Producer::retry(Pack* pack, bool counts) {
   delivery_.set_by(client_.world(), client_, due::delivery, pack->created + settings_.delivery_timeout);
 }
 
-/// java Sender.completeBatch → RecordAccumulator.splitAndReenqueue: halves by batch.size, no retry is used up.
+/// java Sender.completeBatch → RecordAccumulator.splitAndReenqueue: halves by batch.size, no retry is used
+/// up.
 void Producer::split(Pack* pack) {
   OutPartition& partition = partitions_[pack->partition];
   Arena& arena = client_.arena();
@@ -204,7 +216,8 @@ void Producer::done(Pack* pack) {
 void Producer::give_up(Pack* pack, ErrorClass error, Error code) {
   OutPartition& partition = partitions_[pack->partition];
   const bool timed_out = code == Error::timed_out_local;
-  // Java's TimeoutException says nothing of what happened to the attempts; librdkafka: rd_kafka_message_status.
+  // Java's TimeoutException says nothing of what happened to the attempts; librdkafka:
+  // rd_kafka_message_status.
   const bool open = pack->possibly_stored || (java_ && timed_out && pack->attempts > 0);
   tell(*pack, open ? Outcome::unknown : Outcome::fail, error, code, -1);
   if (transactions_ != nullptr) transactions_->record_failed(error, code);
@@ -218,7 +231,7 @@ void Producer::give_up(Pack* pack, ErrorClass error, Error code) {
         bump(partition);
       }
     } else if (transactions_ == nullptr && !dead_) {
-      dead_ = settings_.gapless;     // ERR__GAPLESS_GUARANTEE
+      dead_ = settings_.gapless;       // ERR__GAPLESS_GUARANTEE
       draining_ = !settings_.gapless;  // "message sequence gap": rd_kafka_idemp_drain_epoch_bump
     }
   }
@@ -229,9 +242,11 @@ void Producer::give_up(Pack* pack, ErrorClass error, Error code) {
   }
 }
 
-// ---- telling the module ----------------------------------------------------------------------------------------
+// ---- telling the module
+// ----------------------------------------------------------------------------------------
 
-void Producer::tell(const Pack& pack, Outcome outcome, ErrorClass error, Error code, std::int64_t base_offset) {
+void Producer::tell(const Pack& pack, Outcome outcome, ErrorClass error, Error code,
+                    std::int64_t base_offset) {
   const Batch& batch = *pack.batch;
   const PlaceId place = partitions_[pack.partition].place;
   for (std::uint32_t i = 0; i < batch.count; ++i) {
@@ -258,11 +273,12 @@ void Producer::post_settlements() {
   check_flushed();
 }
 
-// ---- delivery time-out -----------------------------------------------------------------------------------------
+// ---- delivery time-out
+// -----------------------------------------------------------------------------------------
 
-/// Counted from the creation of the batch. java: also for what is in flight (Sender.getExpiredInflightBatches);
-/// librdkafka: for what is queued, looked at once a second (rd_kafka_broker_toppar_msgq_scan), while what is in
-/// flight is limited by its request's own time.
+/// Counted from the creation of the batch. java: also for what is in flight
+/// (Sender.getExpiredInflightBatches); librdkafka: for what is queued, looked at once a second
+/// (rd_kafka_broker_toppar_msgq_scan), while what is in flight is limited by its request's own time.
 void Producer::delivery_fired(const SimEvent& event) {
   if (!delivery_.fired(client_.world(), client_, event)) return;
   const Instant now = client_.now();

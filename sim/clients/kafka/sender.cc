@@ -33,20 +33,23 @@ void Producer::send_from(NodeIndex node) {
   }
 }
 
-/// java RecordAccumulator.partitionReady; librdkafka rd_kafka_toppar_producer_serve. A head that backs off holds back
-/// what is behind it, in both.
+/// java RecordAccumulator.partitionReady; librdkafka rd_kafka_toppar_producer_serve. A head that backs off
+/// holds back what is behind it, in both.
 Instant Producer::ready_at(OutPartition& partition) {
   const Pack& head = *partition.queue.front();
   if (held(partition, head)) return Instant::never();
   if (head.attempts > 0) return head.retry_at;
-  const bool hurry = closing_ || full_ || !flushes_.empty() || (transactions_ != nullptr && transactions_->hurry());
-  const bool full = head.closed || partition.queue.size() > 1 || head.batch->count >= settings_.batch_messages;
+  const bool hurry =
+      closing_ || full_ || !flushes_.empty() || (transactions_ != nullptr && transactions_->hurry());
+  const bool full =
+      head.closed || partition.queue.size() > 1 || head.batch->count >= settings_.batch_messages;
   return hurry || full ? client_.now() : head.created + settings_.linger;
 }
 
 /// Held by something other than time.
 bool Producer::held(OutPartition& partition, const Pack& head) const {
-  if (settings_.in_flight == 1 && partition.packs_in_flight > 0) return true;  // java: muted (guaranteeMessageOrder)
+  if (settings_.in_flight == 1 && partition.packs_in_flight > 0)
+    return true;  // java: muted (guaranteeMessageOrder)
   if (!settings_.idempotence) return false;
   if (transactions_ != nullptr && !transactions_->may_send(partition)) return true;
   if (java_) {  // RecordAccumulator.shouldStopDrainBatchesForPartition
@@ -59,12 +62,13 @@ bool Producer::held(OutPartition& partition, const Pack& head) const {
   return partition.records_in_flight >= 5 || (partition.drain && partition.packs_in_flight > 0);
 }
 
-/// One request of a node, if anything is due. Java takes along the head of every partition of that node; librdkafka
-/// sends one batch a request.
+/// One request of a node, if anything is due. Java takes along the head of every partition of that node;
+/// librdkafka sends one batch a request.
 bool Producer::send_ready(NodeIndex node) {
   Lane& lane = lanes_[node];
   const Instant now = client_.now();
-  if (lane.active.empty() || lane.in_flight >= settings_.in_flight || !client_.wire().usable(node)) return false;
+  if (lane.active.empty() || lane.in_flight >= settings_.in_flight || !client_.wire().usable(node))
+    return false;
   std::size_t first = 0;
   while (first < lane.active.size() && ready_at(partitions_[lane.active[first]]) > now) ++first;
   if (first == lane.active.size()) return false;
@@ -154,8 +158,8 @@ void Producer::send(Flight* flight, ProduceRequest* request) {
   }
   ++lanes_[flight->node].in_flight;
   if (java_) flights_.push_back(flight);
-  const std::uint32_t correlation = client_.wire().send(flight->node, RequestKind::produce, request, bytes, timeout,
-                                                        reinterpret_cast<std::uint64_t>(flight));
+  const std::uint32_t correlation = client_.wire().send(flight->node, RequestKind::produce, request, bytes,
+                                                        timeout, reinterpret_cast<std::uint64_t>(flight));
   if (settings_.acks != 0) return;
   // acks=0: success is reported as soon as it is written to the socket, without an offset.
   client_.wire().forget(flight->node, correlation);

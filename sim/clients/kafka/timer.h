@@ -1,5 +1,5 @@
-// One deadline of a client that moves often and fires seldom: moving it later costs nothing, and there is at most one
-// event in the queue that counts.
+// One deadline of a client that moves often and fires seldom: moving it later costs nothing, and there is at
+// most one event in the queue that counts.
 #pragma once
 #include <cstdint>
 

@@ -9,10 +9,14 @@
 namespace mqlab::sim::kafka::client {
 
 Transactions::Transactions(KafkaClient& client, Producer& producer)
-    : client_(client), producer_(producer), java_(client.plan().java()),
+    : client_(client),
+      producer_(producer),
+      java_(client.plan().java()),
       coordinator_(true, client.plan().transactional_id, due::transaction_coordinator, asks::transaction),
-      group_coordinator_(false, client.plan().group, due::offsets_coordinator, asks::offsets), waiting_(client.arena()),
-      asked_(client.arena()), offsets_(client.arena()) {}
+      group_coordinator_(false, client.plan().group, due::offsets_coordinator, asks::offsets),
+      waiting_(client.arena()),
+      asked_(client.arena()),
+      offsets_(client.arena()) {}
 
 void Transactions::start() { advance(); }
 
@@ -33,7 +37,8 @@ ErrorClass Transactions::failure() const {
                                                               : ErrorClass::fatal;
 }
 
-// ---- effects ---------------------------------------------------------------------------------------------------
+// ---- effects
+// ---------------------------------------------------------------------------------------------------
 
 /// Local in both clients; here it also waits until init_transactions is through.
 void Transactions::begin(const Effect& effect) {
@@ -42,7 +47,8 @@ void Transactions::begin(const Effect& effect) {
     begin_op_ = effect.op;
     return;
   }
-  if (state_ != State::ready) return client_.settle(effect, Outcome::fail, failure(), Error::invalid_txn_state);
+  if (state_ != State::ready)
+    return client_.settle(effect, Outcome::fail, failure(), Error::invalid_txn_state);
   state_ = State::open;
   ++number_;
   touched_ = end_open_ = unclaimed_ = false;
@@ -82,10 +88,12 @@ void Transactions::commit(const Effect& effect) {
     limit();
     return advance();
   }
-  if (state_ == State::dead) return client_.settle(effect, end_open_ ? Outcome::unknown : Outcome::fail, why_, code_);
+  if (state_ == State::dead)
+    return client_.settle(effect, end_open_ ? Outcome::unknown : Outcome::fail, why_, code_);
   if (state_ != State::open) {
     const ErrorClass error = state_ == State::failed ? ErrorClass::abortable : ErrorClass::fatal;
-    return client_.settle(effect, Outcome::fail, error, code_ == Error::none ? Error::invalid_txn_state : code_);
+    return client_.settle(effect, Outcome::fail, error,
+                          code_ == Error::none ? Error::invalid_txn_state : code_);
   }
   state_ = State::committing;
   end_op_ = effect.op;
@@ -130,12 +138,14 @@ void Transactions::limit() {
 /// The calls time out, what they began goes on: the module calls again.
 void Transactions::limit_fired(const SimEvent& event) {
   if (!limit_.fired(client_.world(), client_, event)) return;
-  settle(offsets_op_, Kind::offsets_to_transaction, Outcome::unknown, ErrorClass::retriable, Error::request_timed_out);
+  settle(offsets_op_, Kind::offsets_to_transaction, Outcome::unknown, ErrorClass::retriable,
+         Error::request_timed_out);
   const Kind of = state_ == State::committing ? Kind::commit_transaction : Kind::abort_transaction;
   settle(end_op_, of, Outcome::unknown, ErrorClass::retriable, Error::request_timed_out);
 }
 
-// ---- requests --------------------------------------------------------------------------------------------------
+// ---- requests
+// --------------------------------------------------------------------------------------------------
 
 void Transactions::later(Instant& at, Duration delay) {
   at = client_.now() + delay;
@@ -149,7 +159,8 @@ void Transactions::again_fired(const SimEvent& event) {
 /// Sends whatever is due and not under way.
 void Transactions::advance() {
   switch (state_) {
-    case State::initialising: return initialise();
+    case State::initialising:
+      return initialise();
     case State::open:
       add_partitions();
       return send_offsets();
@@ -161,7 +172,8 @@ void Transactions::advance() {
     case State::aborting:
       if (producer_.idle()) end();
       return;
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -176,7 +188,8 @@ void Transactions::initialise() {
   request->producer = producer_.producer_id();
   request->epoch = producer_.epoch();
   requested_ = true;
-  client_.wire().send(node, RequestKind::init_producer_id, request, 60, client_.wire().settings().request_timeout, 1);
+  client_.wire().send(node, RequestKind::init_producer_id, request, 60,
+                      client_.wire().settings().request_timeout, 1);
 }
 
 void Transactions::add_partitions() {
@@ -247,7 +260,8 @@ void Transactions::end() {
   request->epoch = producer_.epoch();
   request->commit = commit;
   ending_ = true;
-  client_.wire().send(node, RequestKind::end_txn, request, 60, client_.wire().settings().request_timeout, number_);
+  client_.wire().send(node, RequestKind::end_txn, request, 60, client_.wire().settings().request_timeout,
+                      number_);
 }
 
 }  // namespace mqlab::sim::kafka::client

@@ -1,5 +1,5 @@
-// Transactions as the first protocol has them: what librdkafka speaks to brokers of every version (rdkafka_txnmgr.c),
-// and Java's client where transaction.version is below 2 (TransactionManager).
+// Transactions as the first protocol has them: what librdkafka speaks to brokers of every version
+// (rdkafka_txnmgr.c), and Java's client where transaction.version is below 2 (TransactionManager).
 #pragma once
 #include <cstdint>
 
@@ -56,10 +56,10 @@ class Transactions {
     initialising,  ///< also after an abort that needs a new epoch
     ready,
     open,
-    committing,    ///< flushing, then EndTxn
+    committing,  ///< flushing, then EndTxn
     aborting,
-    failed,        ///< can only be aborted
-    dead,          ///< fenced, or an error without way on
+    failed,  ///< can only be aborted
+    dead,    ///< fenced, or an error without way on
   };
   enum class Step : std::uint8_t { idle, add, commit };  ///< of offsets_to_transaction
   enum class Act : std::uint8_t { none, again, elsewhere, abort, fenced, fatal };
@@ -76,7 +76,8 @@ class Transactions {
   void completed();
   void fail(Error error);
   void die(ErrorClass error, Error code);
-  void settle(OpId& op, Kind of, Outcome outcome, ErrorClass error = ErrorClass::none, Error code = Error::none);
+  void settle(OpId& op, Kind of, Outcome outcome, ErrorClass error = ErrorClass::none,
+              Error code = Error::none);
   void later(Instant& at, Duration delay);
   void limit();
   std::uint64_t identity_context() const;
@@ -102,9 +103,9 @@ class Transactions {
   OpId offsets_op_ = 0;
   OpId end_op_ = 0;
   Step step_ = Step::idle;
-  Vec<std::uint32_t> waiting_;         ///< partitions to be added
-  Vec<std::uint32_t> asked_;           ///< partitions of the request under way
-  std::uint32_t generation_ = 0;       ///< of the group metadata that goes with the offsets
+  Vec<std::uint32_t> waiting_;    ///< partitions to be added
+  Vec<std::uint32_t> asked_;      ///< partitions of the request under way
+  std::uint32_t generation_ = 0;  ///< of the group metadata that goes with the offsets
   Vec<CommittedOffset> offsets_;
   Instant init_at_ = {}, add_at_ = {}, offsets_at_ = {}, end_at_ = {};
   Timer again_, limit_;

@@ -14,24 +14,30 @@ constexpr Duration librdkafka_backoff = Duration::millis(500);
 
 Transactions::Act Transactions::act(Error error) {
   switch (error) {
-    case Error::none: return Act::none;
+    case Error::none:
+      return Act::none;
     case Error::disconnected:
     case Error::timed_out_local:
     case Error::request_timed_out:
     case Error::not_coordinator:
-    case Error::coordinator_not_available: return Act::elsewhere;
+    case Error::coordinator_not_available:
+      return Act::elsewhere;
     case Error::coordinator_load_in_progress:
     case Error::concurrent_transactions:
     case Error::unknown_topic_or_partition:
     case Error::not_leader_or_follower:
     case Error::not_enough_replicas:
-    case Error::not_enough_replicas_after_append: return Act::again;
+    case Error::not_enough_replicas_after_append:
+      return Act::again;
     case Error::invalid_producer_epoch:
-    case Error::producer_fenced: return Act::fenced;
+    case Error::producer_fenced:
+      return Act::fenced;
     case Error::invalid_txn_state:
     case Error::invalid_transaction_timeout:
-    case Error::transaction_coordinator_fenced: return Act::fatal;
-    default: return Act::abort;
+    case Error::transaction_coordinator_fenced:
+      return Act::fatal;
+    default:
+      return Act::abort;
   }
 }
 
@@ -53,10 +59,15 @@ void Transactions::initialised(const InitProducerIdAnswer& answer) {
   requested_ = false;
   if (state_ != State::initialising) return;
   switch (act(answer.error)) {
-    case Act::none: break;
-    case Act::fenced: return die(ErrorClass::fenced, answer.error);
-    case Act::fatal: return die(ErrorClass::fatal, answer.error);
-    case Act::elsewhere: coordinator_.lost(); [[fallthrough]];
+    case Act::none:
+      break;
+    case Act::fenced:
+      return die(ErrorClass::fenced, answer.error);
+    case Act::fatal:
+      return die(ErrorClass::fatal, answer.error);
+    case Act::elsewhere:
+      coordinator_.lost();
+      [[fallthrough]];
     default:
       // librdkafka asks again after 500 ms (rd_kafka_idemp_pid_timer_restart), Java after retry.backoff.ms.
       return later(init_at_, java_ ? client_.wire().backoff(++attempts_) : librdkafka_backoff);
@@ -106,7 +117,8 @@ void Transactions::answered(const Pending& pending, Error error) {
 }
 
 void Transactions::partitions_added(Error error) {
-  if (state_ != State::open && state_ != State::committing) return;  // outdated: the transaction is being aborted
+  if (state_ != State::open && state_ != State::committing)
+    return;  // outdated: the transaction is being aborted
   switch (act(error)) {
     case Act::none:
       for (const std::uint32_t index : asked_) producer_.partition(index).transaction = number_;
@@ -117,12 +129,17 @@ void Transactions::partitions_added(Error error) {
     case Act::elsewhere: {
       waiting_.insert(waiting_.end(), asked_.begin(), asked_.end());
       const bool soon = error == Error::concurrent_transactions;
-      const Duration wait = soon ? concurrent_backoff : java_ ? client_.wire().backoff(++attempts_) : librdkafka_backoff;
+      const Duration wait = soon    ? concurrent_backoff
+                            : java_ ? client_.wire().backoff(++attempts_)
+                                    : librdkafka_backoff;
       return later(add_at_, wait);
     }
-    case Act::fenced: return die(ErrorClass::fenced, error);
-    case Act::fatal: return die(ErrorClass::fatal, error);
-    case Act::abort: return fail(error);
+    case Act::fenced:
+      return die(ErrorClass::fenced, error);
+    case Act::fatal:
+      return die(ErrorClass::fatal, error);
+    case Act::abort:
+      return fail(error);
   }
 }
 
@@ -140,22 +157,30 @@ void Transactions::offsets_answered(Error error, bool added) {
       const bool backs_off = added || java_;
       return later(offsets_at_, backs_off ? client_.wire().backoff(++attempts_) : librdkafka_backoff);
     }
-    case Act::fenced: return die(ErrorClass::fenced, error);
-    case Act::fatal: return die(ErrorClass::fatal, error);
-    case Act::abort: return fail(error);
+    case Act::fenced:
+      return die(ErrorClass::fenced, error);
+    case Act::fatal:
+      return die(ErrorClass::fatal, error);
+    case Act::abort:
+      return fail(error);
   }
 }
 
 void Transactions::ended(Error error) {
   if (state_ != State::committing && state_ != State::aborting) return;
-  const bool silent = error == Error::disconnected || error == Error::timed_out_local || error == Error::request_timed_out;
+  const bool silent =
+      error == Error::disconnected || error == Error::timed_out_local || error == Error::request_timed_out;
   if (silent) end_open_ = true;
   switch (act(error)) {
-    case Act::none: return completed();
+    case Act::none:
+      return completed();
     case Act::again:
-    case Act::elsewhere: return later(end_at_, client_.wire().backoff(++attempts_));
-    case Act::fenced: return die(ErrorClass::fenced, error);
-    case Act::fatal: return die(ErrorClass::fatal, error);
+    case Act::elsewhere:
+      return later(end_at_, client_.wire().backoff(++attempts_));
+    case Act::fenced:
+      return die(ErrorClass::fenced, error);
+    case Act::fatal:
+      return die(ErrorClass::fatal, error);
     case Act::abort:
       if (state_ == State::committing) return fail(error);
       return later(end_at_, client_.wire().backoff(++attempts_));
@@ -176,7 +201,8 @@ void Transactions::completed() {
   settle(end_op_, committed ? Kind::commit_transaction : Kind::abort_transaction, Outcome::ok);
 }
 
-// ---- errors ----------------------------------------------------------------------------------------------------
+// ---- errors
+// ----------------------------------------------------------------------------------------------------
 
 void Transactions::record_failed(ErrorClass error, Error code) {
   if (error == ErrorClass::fenced) return die(error, code);
@@ -192,7 +218,8 @@ void Transactions::fail(Error error) {
   step_ = Step::idle;
   settle(offsets_op_, Kind::offsets_to_transaction, Outcome::fail, ErrorClass::abortable, error);
   if (committing) {
-    settle(end_op_, Kind::commit_transaction, end_open_ ? Outcome::unknown : Outcome::fail, ErrorClass::abortable, error);
+    settle(end_op_, Kind::commit_transaction, end_open_ ? Outcome::unknown : Outcome::fail,
+           ErrorClass::abortable, error);
   }
 }
 

@@ -6,7 +6,8 @@
 
 namespace mqlab::sim::kafka::client {
 namespace {
-constexpr std::uint32_t jitter_percent = 20;  // CommonClientConfigs.RETRY_BACKOFF_JITTER, RD_KAFKA_RETRY_JITTER_PERCENT
+constexpr std::uint32_t jitter_percent =
+    20;  // CommonClientConfigs.RETRY_BACKOFF_JITTER, RD_KAFKA_RETRY_JITTER_PERCENT
 
 Duration jittered(Duration d, std::uint64_t bits) {
   const std::int64_t spread = d.ns / 100 * jitter_percent;
@@ -20,9 +21,13 @@ Duration doubled(Duration first, std::uint32_t times, Duration limit) {
 }
 }  // namespace
 
-Wire::Wire(KafkaClient& client, const KafkaConnection& settings, std::span<Component* const> nodes, PlaceId places)
-    : client_(client), settings_(settings), nodes_(client.arena()),
-      leaders_(places, no_node, client.arena()), epochs_(places, 0, client.arena()) {
+Wire::Wire(KafkaClient& client, const KafkaConnection& settings, std::span<Component* const> nodes,
+           PlaceId places)
+    : client_(client),
+      settings_(settings),
+      nodes_(client.arena()),
+      leaders_(places, no_node, client.arena()),
+      epochs_(places, 0, client.arena()) {
   nodes_.reserve(nodes.size());
   for (Component* node : nodes) {
     nodes_.emplace_back(client.arena());
@@ -37,7 +42,8 @@ std::uint64_t Wire::jitter() {
 }
 
 Duration Wire::backoff(std::uint32_t attempt) {
-  const Duration step = doubled(settings_.retry_backoff, attempt > 0 ? attempt - 1 : 0, settings_.retry_backoff_max);
+  const Duration step =
+      doubled(settings_.retry_backoff, attempt > 0 ? attempt - 1 : 0, settings_.retry_backoff_max);
   if (client_.world().zero_jitter()) return step;
   const Duration spread = jittered(step, jitter());
   if (client_.plan().java()) return spread;
@@ -72,7 +78,8 @@ NodeIndex Wire::any() {
   return no_node;
 }
 
-// ---- requests --------------------------------------------------------------------------------------------------
+// ---- requests
+// --------------------------------------------------------------------------------------------------
 
 /// librdkafka looks for late requests once a second (rd_kafka_broker_timeout_scan), Java whenever it polls.
 Instant Wire::deadline(Duration timeout) const {
@@ -99,7 +106,8 @@ std::uint32_t Wire::send_request(NodeIndex index, RequestKind kind, Request* req
     ++node.generation;
     world.network().reconnected(self, node.process);
     for (int i = 0; i < 2; ++i) {
-      connecting = connecting + world.network().delay(self, node.process) + world.network().delay(node.process, self);
+      connecting =
+          connecting + world.network().delay(self, node.process) + world.network().delay(node.process, self);
     }
   }
   const std::size_t over = channel(kind);
@@ -118,16 +126,20 @@ std::size_t Wire::channel(RequestKind kind) const {
     case RequestKind::init_producer_id:
     case RequestKind::add_partitions_to_txn:
     case RequestKind::add_offsets_to_txn:
-    case RequestKind::end_txn: return client_.plan().java() ? 0 : 1;
+    case RequestKind::end_txn:
+      return client_.plan().java() ? 0 : 1;
     case RequestKind::fetch:
-    case RequestKind::list_offsets: return 2;
+    case RequestKind::list_offsets:
+      return 2;
     case RequestKind::join_group:
     case RequestKind::sync_group:
     case RequestKind::heartbeat:
     case RequestKind::leave_group:
     case RequestKind::offset_commit:
-    case RequestKind::offset_fetch: return 3;
-    default: return 0;
+    case RequestKind::offset_fetch:
+      return 3;
+    default:
+      return 0;
   }
 }
 
@@ -172,7 +184,8 @@ bool Wire::take(const Answer& answer, Pending& into) {
   return false;
 }
 
-/// A late request costs the connection: java NetworkClient.handleTimedOutRequests; librdkafka socket.max.fails = 1.
+/// A late request costs the connection: java NetworkClient.handleTimedOutRequests; librdkafka
+/// socket.max.fails = 1.
 void Wire::timeouts_fired(const SimEvent& event) {
   if (!timeouts_.fired(client_.world(), client_, event)) return;
   const Instant now = client_.now();
@@ -192,7 +205,8 @@ void Wire::timeouts_fired(const SimEvent& event) {
   timeouts_.set_by(client_.world(), client_, due::timeouts, next);
 }
 
-// ---- connections -----------------------------------------------------------------------------------------------
+// ---- connections
+// -----------------------------------------------------------------------------------------------
 
 void Wire::disconnect(NodeIndex index, Error reason) {
   Node& node = nodes_[index];
@@ -212,7 +226,8 @@ void Wire::disconnect(NodeIndex index, Error reason) {
     const bool late = reason == Error::timed_out_local && pending.deadline <= now;
     client_.failed(pending, late ? Error::timed_out_local : Error::disconnected);
   }
-  const bool any_up = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.link == Link::up; });
+  const bool any_up =
+      std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.link == Link::up; });
   if (up_ && !any_up) {
     up_ = false;
     Event down;
@@ -245,7 +260,8 @@ void Wire::reconnect_fired(const SimEvent& event) {
 
 void Wire::disconnected(const SimEvent& event) {
   const Node& node = nodes_[event.x];
-  if (node.link == Link::up && node.generation == event.y) disconnect(static_cast<NodeIndex>(event.x), Error::disconnected);
+  if (node.link == Link::up && node.generation == event.y)
+    disconnect(static_cast<NodeIndex>(event.x), Error::disconnected);
 }
 
 /// Looks at a node again after something happened to it or to the network.
@@ -278,7 +294,8 @@ void Wire::look_again(NodeIndex index, bool came_back) {
 
 void Wire::life_changed(ProcessId process, LifeChange change) {
   World& world = client_.world();
-  const bool back = change == LifeChange::restarted || change == LifeChange::resumed || change == LifeChange::joined;
+  const bool back =
+      change == LifeChange::restarted || change == LifeChange::resumed || change == LifeChange::joined;
   const bool network = change == LifeChange::cut || change == LifeChange::joined;
   for (NodeIndex i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
@@ -295,7 +312,8 @@ void Wire::life_changed(ProcessId process, LifeChange change) {
   }
 }
 
-// ---- metadata --------------------------------------------------------------------------------------------------
+// ---- metadata
+// --------------------------------------------------------------------------------------------------
 
 void Wire::start() {
   for (NodeIndex i = 0; i < nodes_.size(); ++i) nodes_[i].silent = !reachable(nodes_[i]);
@@ -330,12 +348,13 @@ void Wire::metadata_failed() {
   refresh();
 }
 
-/// Asked again with exponential back-off while leaders are missing: java Metadata with retry.backoff.ms; librdkafka
-/// rd_kafka_metadata_leader_query_tmr_cb.
+/// Asked again with exponential back-off while leaders are missing: java Metadata with retry.backoff.ms;
+/// librdkafka rd_kafka_metadata_leader_query_tmr_cb.
 void Wire::metadata(MetadataAnswer* answer) {
   asking_metadata_ = false;
   for (std::size_t place = 0; place < answer->leaders.size() && place < leaders_.size(); ++place) {
-    if (answer->epochs[place] < epochs_[place]) continue;  // an old view: java Metadata.updateLatestMetadata (KIP-320)
+    if (answer->epochs[place] < epochs_[place])
+      continue;  // an old view: java Metadata.updateLatestMetadata (KIP-320)
     epochs_[place] = answer->epochs[place];
     leaders_[place] = answer->leaders[place] == no_process ? no_node : index_of(answer->leaders[place]);
   }

@@ -1,9 +1,9 @@
-// The connections of one client to the nodes of its cluster: requests under way and their time limits, connections
-// lost and made again, which node leads what.
+// The connections of one client to the nodes of its cluster: requests under way and their time limits,
+// connections lost and made again, which node leads what.
 //
-// Making a connection is not simulated message by message: its two round trips (TCP, ApiVersions) delay the first
-// request, and a node that is dead, paused or cut off takes no connection until it is back. Attempts in between are
-// computed from the back-off.
+// Making a connection is not simulated message by message: its two round trips (TCP, ApiVersions) delay the
+// first request, and a node that is dead, paused or cut off takes no connection until it is back. Attempts in
+// between are computed from the back-off.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -29,21 +29,23 @@ struct Pending {
   RequestKind kind = RequestKind::none;
   NodeIndex node = no_node;
   bool done = false;
-  bool parks = false;         ///< late only while its node is silent
+  bool parks = false;  ///< late only while its node is silent
   Instant deadline = {};
   std::uint64_t context = 0;  ///< the sender's own
 };
 
 class Wire {
  public:
-  Wire(KafkaClient& client, const KafkaConnection& settings, std::span<Component* const> nodes, PlaceId places);
+  Wire(KafkaClient& client, const KafkaConnection& settings, std::span<Component* const> nodes,
+       PlaceId places);
 
-  /// Sends `request`, which goes over to the node. A fetch counts as late only while its node is silent: parked ones
-  /// are renewed by arithmetic. Returns its correlation.
+  /// Sends `request`, which goes over to the node. A fetch counts as late only while its node is silent:
+  /// parked ones are renewed by arithmetic. Returns its correlation.
   template <class R>
   std::uint32_t send(NodeIndex node, RequestKind kind, R* request, std::uint32_t bytes, Duration timeout,
                      std::uint64_t context = 0) {
-    return send_request(node, kind, request, reinterpret_cast<std::uint64_t>(request), bytes, timeout, context);
+    return send_request(node, kind, request, reinterpret_cast<std::uint64_t>(request), bytes, timeout,
+                        context);
   }
   /// No answer to this request is waited for (any more).
   void forget(NodeIndex node, std::uint32_t correlation);
@@ -78,8 +80,8 @@ class Wire {
  private:
   enum class Link : std::uint8_t { fresh, up, down };
   /// A node is reached over several connections of their own: the producer's, the transaction coordinator's
-  /// (librdkafka has a logical broker for it), the consumer's for fetches, its group coordinator's. A fault that holds
-  /// a request back, or loses an answer, concerns one of them.
+  /// (librdkafka has a logical broker for it), the consumer's for fetches, its group coordinator's. A fault
+  /// that holds a request back, or loses an answer, concerns one of them.
   static constexpr std::size_t channels = 4;
   std::size_t channel(RequestKind kind) const;
   struct Node {
@@ -92,14 +94,16 @@ class Wire {
     std::uint32_t generation = 0;  ///< of the connection
     Instant retry_at = {};
     Instant down_since = {};
-    Instant held_until[channels] = {};    ///< when the latest request that a fault held back arrives
-    std::uint32_t deaf_from[channels] = {};  ///< an answer was lost: none from this correlation on arrives; 0 = none
+    Instant held_until[channels] = {};  ///< when the latest request that a fault held back arrives
+    std::uint32_t deaf_from[channels] =
+        {};  ///< an answer was lost: none from this correlation on arrives; 0 = none
     Ring<Pending> pending;
   };
 
   std::uint32_t send_request(NodeIndex node, RequestKind kind, Request* request, std::uint64_t address,
                              std::uint32_t bytes, Duration timeout, std::uint64_t context);
-  void transmit(Node& node, std::size_t over, std::uint64_t address, std::uint32_t bytes, Duration held, Duration connecting);
+  void transmit(Node& node, std::size_t over, std::uint64_t address, std::uint32_t bytes, Duration held,
+                Duration connecting);
   bool reachable(const Node& node) const;
   Instant deadline(Duration timeout) const;
   void arm_reconnect(Node& node);
@@ -110,8 +114,8 @@ class Wire {
   KafkaClient& client_;
   const KafkaConnection& settings_;
   Vec<Node> nodes_;
-  Vec<NodeIndex> leaders_;       ///< by place
-  Vec<std::uint32_t> epochs_;    ///< by place: of the leader we know
+  Vec<NodeIndex> leaders_;     ///< by place
+  Vec<std::uint32_t> epochs_;  ///< by place: of the leader we know
   std::uint32_t next_correlation_ = 1;
   std::uint32_t draws_ = 0;
   NodeIndex turn_ = 0;
