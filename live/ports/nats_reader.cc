@@ -60,14 +60,26 @@ SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
   return SubscriptionPtr(subscription);
 }
 
+/// A stream between two leaders does not answer: asked again until it does, or patience is over.
+SubscriptionPtr subscribe(jsCtx* context, const Reader::Setup& setup) {
+  const auto until = Clock::now() + std::chrono::seconds(30);
+  while (true) {
+    try {
+      return setup.reader.values.ordered ? subscribe_ordered(context, setup) : bind_pull(context, setup);
+    } catch (const PortError&) {
+      if (Clock::now() >= until) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 }  // namespace
 
 Reader::Reader(const Setup& setup, EventQueue& events)
     : setup_(setup),
       events_(events),
       context_(jetstream(setup.connection, nullptr)),
-      subscription_(setup.reader.values.ordered ? subscribe_ordered(context_.get(), setup)
-                                                : bind_pull(context_.get(), setup)),
+      subscription_(subscribe(context_.get(), setup)),
       thread_([this] { run(); }) {}
 
 Reader::~Reader() { close(); }

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/base/limits.h"
 #include "core/faults/anchor.h"
 #include "core/scenario/topology.h"
 #include "core/scenario/units.h"
@@ -105,6 +106,7 @@ int describe(const Options& options) {
   json out;
   out["name"] = s.name;
   out["horizon"] = s.limits.horizon.ns;
+  out["supervisor_delay"] = limits::supervisor_delay.ns;
   out["live_timeout"] = s.limits.live_timeout.ns;
   for (const ProcessInfo& p : topology.processes) {
     out["processes"].push_back({{"name", p.name},

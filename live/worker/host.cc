@@ -19,6 +19,7 @@ LiveHost::LiveHost(ProcessId process, Incarnation incarnation, const RunClock& c
       rows_(files.rows, process, incarnation) {
   if (gate.wants_requests())
     requests_ = std::make_unique<RowFile>(files.rows + ".requests", process, incarnation);
+  if (requests_) requests_->header().state.store(static_cast<std::uint32_t>(WorkerState::running));
   if (files.transcript.empty()) return;
   transcript_ = open(files.transcript.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (transcript_ < 0) throw std::system_error(errno, std::generic_category(), files.transcript);

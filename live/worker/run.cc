@@ -14,6 +14,7 @@ namespace mqlab::live {
 namespace {
 
 constexpr Duration stop_grace = Duration::seconds(10);
+constexpr Duration exit_grace = Duration::seconds(1);
 constexpr Duration longest_wait = Duration::millis(50);  ///< a signal is noticed at least so often
 
 volatile std::sig_atomic_t stop_requested = 0;
@@ -167,7 +168,8 @@ void finish(Life& life) {
 void live(Life& life) {
   life.begin();
   while (stop_requested == 0 && !life.host.exited()) step(life);
-  if (life.host.exited()) return;
+  if (life.host.exited())
+    return life.port->close(exit_grace);  // as an application that gives up closes its clients
   finish(life);
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 from mqlab import _core
 from mqlab.live.controller import LiveRun, run_live
-from mqlab.live.worker import Files, describe
+from mqlab.live.worker import Files, describe, worker_program
 
 KIND = {name: number for number, name in enumerate(_core.KINDS)}
 PHASE = {name: number for number, name in enumerate(_core.PHASES)}
@@ -76,8 +78,14 @@ instances = 2
 input = "requests"
 output = "answers"
 service_time = "1ms"
-consumer = {{ "session.timeout.ms" = 2000, "auto.offset.reset" = "earliest", "enable.auto.commit" = false }}
-producer = {{ {producer} "socket.timeout.ms" = 2000 }}
+[stages.consumer]
+"session.timeout.ms" = 2000
+"heartbeat.interval.ms" = 500
+"auto.offset.reset" = "earliest"
+"enable.auto.commit" = false
+[stages.producer]
+{producer}
+"socket.timeout.ms" = 2000
 [[observers]]
 name = "billing"
 topic = "answers"
@@ -94,7 +102,7 @@ def nats(nodes: int = 1, timeout: str = "30s") -> str:
 
 
 def kafka(nodes: int = 1, module: str = "stage", transactional: bool = False) -> str:
-    producer = '"transactional.id" = "embed-{instance}", "transaction.timeout.ms" = 10000,' if transactional else ""
+    producer = '"transactional.id" = "embed-{instance}"\n"transaction.timeout.ms" = 10000' if transactional else ""
     broker = '"group.min.session.timeout.ms" = 500' + (', "min.insync.replicas" = 2' if nodes > 1 else "")
     return KAFKA.format(nodes=nodes, module=module, producer=producer, broker=broker)
 
@@ -127,6 +135,24 @@ class Rows:
         records = self.of("audit")
         records = records[(records["op"] == 0) & np.isin(records["place"], places)]
         return Counter(records["message"].tolist())
+
+
+def replays(run: LiveRun) -> None:
+    """Every worker's transcript, led through a fresh module, gives the rows it wrote, by a port that kept its rules."""
+    for file in run.files[:-1]:
+        name, incarnation, _ = file.name.split(".")
+        done = subprocess.run(
+            [
+                worker_program(), "--replay", "--scenario", str(run.folder / "scenario.toml"), "--process", name,
+                "--incarnation", incarnation, "--seed", "1", "--rows", str(file),
+                "--transcript", str(file.with_suffix(".transcript")),
+            ],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        compared = json.loads(done.stdout)
+        assert done.returncode == 0, compared
+        assert compared["equal"] == compared["rows"] > 0
+        assert compared["port"] == ""
 
 
 def live(scenario: str, folder: Path, faults: list[dict[str, Any]] | None = None, **more: Any) -> Rows:

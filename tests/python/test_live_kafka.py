@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from live_support import KIND, Rows, fault, kafka, live
+from live_support import KIND, Rows, fault, kafka, live, replays
 from mqlab import _core
 from mqlab.errors import BrokerError
 from mqlab.live.brokers import start_cluster
@@ -108,6 +108,13 @@ def test_a_reader_of_committed_records_sees_no_aborted_one(one_node: Cluster, tm
     rows = live(scenario, tmp_path, [fault("kill", "publish.ok", nth=8)], cluster=one_node, tag="strict")
     assert Counter(rows.of("deliver", process="strict")["message"].tolist()) == ALL
     assert sum(Counter(rows.of("deliver", process="billing")["message"].tolist()).values()) == 41
+
+
+@pytest.mark.parametrize("module", ["stage", "transactional-stage"])
+def test_transcripts_lead_a_fresh_module_to_the_same_rows(one_node: Cluster, tmp_path: Path, module: str) -> None:
+    scenario = kafka(module=module, transactional=module != "stage")
+    kill = fault("kill", "publish.ok", nth=12)
+    replays(live(scenario, tmp_path, [kill], cluster=one_node, tag=module, transcripts=True).run)
 
 
 def test_three_brokers_outlive_the_kill_of_a_leader(tmp_path: Path) -> None:

@@ -237,9 +237,8 @@ class _Run:
         engine.stop_everything()
         parts, paths = [], []
         for life in engine.lives:
-            problem = life.rows.problem(life.killed)
-            if problem:
-                engine.problems.append(problem)
+            whole = [file.problem(life.killed) for file in life.files if file is life.rows or file.path.exists()]
+            engine.problems += [problem for problem in whole if problem]
             parts += life.all_rows()
             paths.append(life.rows.path)
         problem = audit.problem(False)

@@ -21,7 +21,6 @@ from mqlab.live.row_files import ControlPage, RowFile, Rows, open_ops
 KIND = {name: number for number, name in enumerate(_core.KINDS)}
 PHASE = {name: number for number, name in enumerate(_core.PHASES)}
 EXIT_BY_APPLICATION = 10  # live/worker/run.h
-SUPERVISOR_DELAY = 1.0  # an application that ended itself is started again after so many seconds
 _CARRIED_OUT = {"kill", "restart", "pause"}
 
 
@@ -67,6 +66,7 @@ class Engine:
         start_worker: Any, ask_leader: Any,
     ) -> None:  # fmt: skip
         self.processes: list[dict[str, Any]] = described["processes"]
+        self._supervisor_delay: int = described["supervisor_delay"]
         self.faults: list[dict[str, Any]] = described["faults"]
         self.cluster, self.control, self.clock = cluster, control, clock
         self._start_worker, self._ask_leader = start_worker, ask_leader
@@ -199,7 +199,7 @@ class Engine:
         if life.expected_to_stop and status == 0:
             return
         if status == EXIT_BY_APPLICATION:
-            self.after(int(SUPERVISOR_DELAY * 1e9), lambda: self.start(life.process))
+            self.after(self._supervisor_delay, lambda: self._revive(life))
             return
         wait_until(self.cluster.lost_one, 0.3)  # a node that ended is the better reason
         self.cluster.check()
@@ -207,17 +207,26 @@ class Engine:
         reason = header.reason if header is not None and header.reason else life.child.last_lines(2)
         raise BrokerError(f"{life.name} ended (exit {status}): {reason}")
 
+    def _revive(self, life: Life) -> None:
+        """The supervisor starts an application that ended itself, unless a heal came before."""
+        if self.current[life.process] is life:
+            self.start(life.process)
+
     # ---- faults ----
 
     def _carry_out(self, number: int, halted: Life | None) -> None:
         fault = self.faults[number]
-        for target in self._targets(fault, halted):
+        targets = self._targets(fault, halted)
+        if not targets:
+            self.problems.append(f"fault {number + 1}: nobody there to hit")
+        for target in targets:
             self.row(target, "fault", aux=fault["action_number"], code=number, position=fault["heal"],
                      incarnation=self._incarnation(target))  # fmt: skip
             self._strike(fault["action"], target)
             self.active += 1
             self.after(fault["heal"], lambda target=target: self._heal(number, target))
-        self.carried_out.append(number)
+        if targets:
+            self.carried_out.append(number)
         self.last_strike = self.clock.now()
         self._arm(number + 1)
         if halted is not None and not halted.paused:
@@ -225,6 +234,7 @@ class Engine:
 
     def _targets(self, fault: dict[str, Any], halted: Life | None) -> list[int]:
         if fault["leader_of"] is not None:
+            wait_until(lambda: self._ask_leader(fault["leader_of"]) > 0, 1.0, 0.1)  # between two leaders
             node = self._ask_leader(fault["leader_of"])
             return [self._broker_process(node)] if node > 0 else []
         if not fault["targets"]:
