@@ -39,6 +39,12 @@ class Cluster {
   virtual ProcessId leader(PlaceId place) const = 0;
   /// After the quiet point: audit and audit_end rows for all its places, offset audits for its groups.
   virtual void audit() = 0;
+  /// A node is asked to stop (SIGTERM). True when it will end its process itself, by World::kill; else it has
+  /// nothing to do first.
+  virtual bool stop(ProcessId node) {
+    (void)node;
+    return false;
+  }
 };
 
 /// A broker's settings, read and checked once; makes the cluster of each run.

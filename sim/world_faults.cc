@@ -87,7 +87,7 @@ Gate World::strike(const Fault& fault, ProcessId target, ProcessId current) {
     case Action::restart:
       if (Process* process = state_->processes[target]) {
         process->stop();
-      } else {
+      } else if (!state_->clusters[setup_.topology.processes[target].index]->stop(target)) {
         kill(target, false);
       }
       return Gate::go;

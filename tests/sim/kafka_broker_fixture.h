@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "sim/world.h"
 
 namespace mqlab::sim::kafka {
+
+using Ids = std::vector<MessageId>;
 
 /// Keeps every answer, and when it came.
 class BareClient final : public Component {
@@ -59,7 +62,8 @@ struct Lab {
     std::uint32_t replication = 0;  ///< 0 = on all nodes
   };
   explicit Lab(Options options) : setup(scenario(options)), world(setup, 1 << 26) {
-    for (auto& module : setup.modules) module = nullptr;  // no applications: the test's own clients are there instead
+    for (auto& module : setup.modules)
+      module = nullptr;  // no applications: the test's own clients are there instead
     setup.settle = Duration::seconds(100'000);
     schedule.seed = options.seed;
     world.begin(schedule, {});
@@ -74,7 +78,11 @@ struct Lab {
   static Scenario scenario(const Options& o) {
     Scenario s;
     s.name = "bare";
-    s.brokers.push_back({.name = "kafka", .kind = BrokerKind::kafka, .version = o.version, .nodes = o.nodes, .properties = o.broker});
+    s.brokers.push_back({.name = "kafka",
+                         .kind = BrokerKind::kafka,
+                         .version = o.version,
+                         .nodes = o.nodes,
+                         .properties = o.broker});
     TopicSpec topic;
     topic.name = "in";
     topic.broker = "kafka";
@@ -156,7 +164,8 @@ struct Lab {
   /// Sends and returns the correlation.
   std::uint32_t send(ProcessId to, Request* r, Duration extra = {}) {
     const std::uint32_t c = r->correlation;
-    world.network().send(r->from, cluster().node(to), 100, request_event, reinterpret_cast<std::uint64_t>(r), 0, 0, extra);
+    world.network().send(r->from, cluster().node(to), 100, request_event, reinterpret_cast<std::uint64_t>(r),
+                         0, 0, extra);
     return c;
   }
   template <class A>
@@ -197,14 +206,16 @@ struct Lab {
     }
     return b;
   }
-  Batch* sequenced(MessageId first, std::uint32_t count, std::int64_t producer, std::int16_t epoch, std::int32_t sequence) {
+  Batch* sequenced(MessageId first, std::uint32_t count, std::int64_t producer, std::int16_t epoch,
+                   std::int32_t sequence) {
     Batch* b = batch(first, count);
     b->producer = producer;
     b->epoch = epoch;
     b->first_sequence = sequence;
     return b;
   }
-  std::uint32_t produce_to(ProcessId to, PlaceId place, Batch* b, std::int8_t acks = -1, std::uint32_t client = 0) {
+  std::uint32_t produce_to(ProcessId to, PlaceId place, Batch* b, std::int8_t acks = -1,
+                           std::uint32_t client = 0) {
     auto* r = make<ProduceRequest>(RequestKind::produce, client);
     r->acks = acks;
     r->parts.push_back({place, b});
@@ -219,8 +230,9 @@ struct Lab {
     if (a == nullptr || a->parts.empty()) return {place, Error::timed_out_local, -1, false};
     return a->parts[0];
   }
-  std::uint32_t fetch(PlaceId place, std::int64_t offset, bool read_committed = false, std::uint32_t client = 1,
-                      std::uint32_t min_bytes = 1, Duration wait = Duration::millis(500)) {
+  std::uint32_t fetch(PlaceId place, std::int64_t offset, bool read_committed = false,
+                      std::uint32_t client = 1, std::uint32_t min_bytes = 1,
+                      Duration wait = Duration::millis(500)) {
     auto* r = make<FetchRequest>(RequestKind::fetch, client);
     r->read_committed = read_committed;
     r->min_bytes = min_bytes;
@@ -257,6 +269,32 @@ inline const Properties fast_failover = {{"broker.session.timeout.ms", "2000"},
 inline Properties with(Properties base, const Properties& more) {
   base.insert(base.end(), more.begin(), more.end());
   return base;
+}
+
+inline Ids range(MessageId first, MessageId last) {
+  Ids ids(last - first + 1);
+  std::iota(ids.begin(), ids.end(), first);
+  return ids;
+}
+
+inline Lab::Options fast(const Properties& more = {}) { return {.broker = with(fast_failover, more)}; }
+
+/// A partition whose leader does not have the controller, or does.
+inline PlaceId led_apart(Lab& lab, bool apart = true) {
+  PlaceId place = 0;
+  while ((lab.leader(place) != lab.controller()) != apart) ++place;
+  return place;
+}
+
+inline void expect_same_logs(Lab& lab, PlaceId place) {
+  const Log& leader = lab.led(place).log;
+  for (NodeIndex n = 0; n < lab.cluster().size(); ++n) {
+    const Log& log = lab.replica(place, n).log;
+    ASSERT_EQ(log.end(), leader.end()) << int{n};
+    ASSERT_EQ(log.entries().size(), leader.entries().size());
+    for (std::size_t i = 0; i < log.entries().size(); ++i)
+      EXPECT_EQ(log.entries()[i].batch, leader.entries()[i].batch);
+  }
 }
 
 }  // namespace mqlab::sim::kafka

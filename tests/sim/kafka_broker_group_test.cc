@@ -126,7 +126,8 @@ TEST(KafkaGroup, CommitsAndFencing) {
   wrong = a;
   wrong.member = 999;
   EXPECT_EQ(lab.commit(wrong, 0, 6), Error::unknown_member_id);
-  EXPECT_EQ(lab.commit(Consumer{2}, 0, 6), Error::unknown_member_id);  // standalone, but somebody is in the group
+  EXPECT_EQ(lab.commit(Consumer{2}, 0, 6),
+            Error::unknown_member_id);  // standalone, but somebody is in the group
   EXPECT_EQ(lab.committed(0), 5);
 }
 
@@ -162,8 +163,8 @@ TEST(KafkaGroup, KilledMemberIsOutAfterItsSession) {
   lab.run_for(Duration::seconds(7));
   lab.world.kill(lab.clients[0]->owner, false);
   while (lab.clients[1]->beats.empty()) ASSERT_TRUE(lab.world.step());
-  // Its last heartbeat came 6 s after it was handed its partitions; the session of 10 s counts from there; then the
-  // other hears of it with its own next heartbeat.
+  // Its last heartbeat came 6 s after it was handed its partitions; the session of 10 s counts from there;
+  // then the other hears of it with its own next heartbeat.
   const Duration after = lab.clients[1]->beats[0].at - synced_at;
   EXPECT_GT(after, Duration::millis(15'990));
   EXPECT_LT(after, Duration::millis(19'010));
@@ -272,7 +273,8 @@ TEST(KafkaGroup, SessionTimeoutOutOfRange) {
   r->group = group;
   r->session_timeout = Duration::seconds(5);
   r->rebalance_timeout = Duration::seconds(60);
-  EXPECT_EQ(lab.await<JoinGroupAnswer>(lab.send(lab.coordinator(), r))->error, Error::invalid_session_timeout);
+  EXPECT_EQ(lab.await<JoinGroupAnswer>(lab.send(lab.coordinator(), r))->error,
+            Error::invalid_session_timeout);
 }
 
 // Group, generation and offsets are in the log: a new coordinator goes on with them.
@@ -307,7 +309,8 @@ TEST(KafkaGroup, NotCoordinator) {
   EXPECT_EQ(found, lab.coordinator());
   auto* r = lab.make<OffsetFetchRequest>(RequestKind::offset_fetch, 0);
   r->group = group;
-  EXPECT_EQ(lab.await<OffsetFetchAnswer>(lab.send(static_cast<ProcessId>((found + 1) % 3), r))->error, Error::not_coordinator);
+  EXPECT_EQ(lab.await<OffsetFetchAnswer>(lab.send(static_cast<ProcessId>((found + 1) % 3), r))->error,
+            Error::not_coordinator);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 namespace mqlab::sim::kafka {
 namespace {
 
-using Ids = std::vector<MessageId>;
-
 TEST(KafkaProduce, AcksAllAnswersWhenAllInSyncReplicasHaveIt) {
   Lab lab({});
   const std::uint32_t c = lab.produce(lab.in(), lab.batch(1, 3));
@@ -44,7 +42,8 @@ TEST(KafkaProduce, BatchLargerThanMaxMessageBytes) {
   EXPECT_EQ(lab.produced(lab.in(), lab.batch(1, 1, 2000)).error, Error::none);
 }
 
-// A node reads the next request of a connection when it has answered the one before: five in flight do not overlap.
+// A node reads the next request of a connection when it has answered the one before: five in flight do not
+// overlap.
 TEST(KafkaProduce, OneRequestOfAConnectionAtATime) {
   Lab lab({});
   const std::uint32_t a = lab.produce(lab.in(), lab.batch(1, 1));
@@ -57,7 +56,8 @@ TEST(KafkaProduce, OneRequestOfAConnectionAtATime) {
 TEST(KafkaIdempotence, RepeatWithinFiveBatchesIsAnsweredWithTheFirstOffset) {
   Lab lab({});
   for (int i = 0; i < 6; ++i) {
-    EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(static_cast<MessageId>(1 + i), 1, 7, 0, i)).base_offset, i);
+    EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(static_cast<MessageId>(1 + i), 1, 7, 0, i)).base_offset,
+              i);
   }
   for (int back = 1; back <= 5; ++back) {
     const ProducedPart repeat = lab.produced(lab.in(), lab.sequenced(9, 1, 7, 0, 6 - back));
@@ -72,11 +72,13 @@ TEST(KafkaIdempotence, RepeatWithinFiveBatchesIsAnsweredWithTheFirstOffset) {
 
 TEST(KafkaIdempotence, GapsAndEpochs) {
   Lab lab({});
-  EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(1, 2, 7, 3, 40)).error, Error::none);  // nothing known: any sequence
+  EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(1, 2, 7, 3, 40)).error,
+            Error::none);  // nothing known: any sequence
   EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(3, 1, 7, 3, 43)).error, Error::out_of_order_sequence);
   EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(3, 1, 7, 3, 42)).error, Error::none);
   EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(4, 1, 7, 2, 43)).error, Error::invalid_producer_epoch);
-  EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(4, 1, 7, 4, 43)).error, Error::out_of_order_sequence);  // new epoch: from 0
+  EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(4, 1, 7, 4, 43)).error,
+            Error::out_of_order_sequence);  // new epoch: from 0
   EXPECT_EQ(lab.produced(lab.in(), lab.sequenced(4, 1, 7, 4, 0)).error, Error::none);
   EXPECT_EQ(lab.read(lab.in()), (Ids{1, 2, 3, 4}));
 }
@@ -144,7 +146,8 @@ TEST(KafkaFetch, SizesAreSoft) {
   r = lab.make<FetchRequest>(RequestKind::fetch, 1);
   r->max_wait = Duration::millis(500);
   r->parts.push_back({lab.in(), 0, 10'000});
-  EXPECT_EQ(lab.await<FetchAnswer>(lab.send(lab.cluster().process(lab.leader(lab.in())), r))->runs.size(), 2u);
+  EXPECT_EQ(lab.await<FetchAnswer>(lab.send(lab.cluster().process(lab.leader(lab.in())), r))->runs.size(),
+            2u);
 }
 
 TEST(KafkaFetch, ANewFetchReplacesTheParkedOne) {
@@ -164,7 +167,8 @@ TEST(KafkaFetch, ListOffsetsAndMetadata) {
   auto* r = lab.make<ListOffsetsRequest>(RequestKind::list_offsets, 1);
   r->place = lab.in();
   r->latest = true;
-  EXPECT_EQ(lab.await<ListOffsetsAnswer>(lab.send(lab.cluster().process(lab.leader(lab.in())), r))->offset, 4);
+  EXPECT_EQ(lab.await<ListOffsetsAnswer>(lab.send(lab.cluster().process(lab.leader(lab.in())), r))->offset,
+            4);
   auto* m = lab.make<MetadataRequest>(RequestKind::metadata, 1);
   const auto* metadata = lab.await<MetadataAnswer>(lab.send(lab.node(2), m));
   ASSERT_EQ(metadata->leaders.size(), 6u);

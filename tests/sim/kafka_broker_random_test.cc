@@ -10,7 +10,8 @@ namespace {
 /// An idempotent producer that sends again until it is answered, as long as the run lasts.
 class Persistent final : public Component {
  public:
-  Persistent(Lab& lab, std::int64_t producer, PlaceId place) : lab_(lab), producer_(producer), place_(place) {}
+  Persistent(Lab& lab, std::int64_t producer, PlaceId place)
+      : lab_(lab), producer_(producer), place_(place) {}
   enum : std::uint16_t { again = 50, onward };
   std::vector<std::pair<MessageId, std::int64_t>> acked;
   std::vector<std::string> errors;
@@ -33,7 +34,8 @@ class Persistent final : public Component {
     b->epoch = 0;
     b->first_sequence = static_cast<std::int32_t>(next - 1);
     r->parts.push_back({place_, b});
-    lab_.world.network().send(owner, lab_.cluster().node(to), 100, request_event, reinterpret_cast<std::uint64_t>(r));
+    lab_.world.network().send(owner, lab_.cluster().node(to), 100, request_event,
+                              reinterpret_cast<std::uint64_t>(r));
   }
   void on(const SimEvent& event) override {
     if (event.kind == again) {
@@ -54,8 +56,11 @@ class Persistent final : public Component {
       case Error::not_leader_or_follower:
       case Error::not_enough_replicas:
       case Error::not_enough_replicas_after_append:
-      case Error::request_timed_out: return;  // the alarm sends it again
-      default: errors.push_back("error " + std::to_string(static_cast<int>(part.error)) + " for " + std::to_string(next));
+      case Error::request_timed_out:
+        return;  // the alarm sends it again
+      default:
+        errors.push_back("error " + std::to_string(static_cast<int>(part.error)) + " for " +
+                         std::to_string(next));
     }
   }
   MessageId base() const { return static_cast<MessageId>(producer_ * 100'000); }
@@ -115,7 +120,8 @@ void expect_log_agrees(Lab& lab, const Persistent& producer, PlaceId place) {
   }
 }
 
-/// Acknowledged by all of two and more in-sync replicas: never lost, never twice, in order; replicas agree in the end.
+/// Acknowledged by all of two and more in-sync replicas: never lost, never twice, in order; replicas agree in
+/// the end.
 void survive(std::uint64_t seed, const std::string& version, bool power) {
   SCOPED_TRACE("seed " + std::to_string(seed) + " version " + version);
   Lab::Options o;
@@ -149,8 +155,8 @@ TEST(KafkaRandom, AcknowledgedRecordsSurvive) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) survive(seed, seed % 2 == 0 ? "4.0" : "4.1", false);
 }
 
-// One node's power at a time: two replicas have it in memory still. With eligible leader replicas, a node that lost its
-// page cache is not counted as in sync when it registers again.
+// One node's power at a time: two replicas have it in memory still. With eligible leader replicas, a node
+// that lost its page cache is not counted as in sync when it registers again.
 TEST(KafkaRandom, OnePowerLossAmongTheFaults) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) survive(1000 + seed, "4.1", true);
 }

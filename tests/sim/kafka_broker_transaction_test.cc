@@ -4,7 +4,6 @@
 namespace mqlab::sim::kafka {
 namespace {
 
-using Ids = std::vector<MessageId>;
 constexpr std::uint32_t id = 1;
 
 struct Identity {
@@ -223,7 +222,8 @@ TEST(KafkaTransaction, WithoutVerificationTheyHangTheLastStableOffset) {
 
 TEST(KafkaTransaction, TimeoutAboveTheMaximum) {
   TransactionLab lab;
-  EXPECT_EQ(lab.await<InitProducerIdAnswer>(lab.ask_init(0, Duration::seconds(901)))->error, Error::invalid_transaction_timeout);
+  EXPECT_EQ(lab.await<InitProducerIdAnswer>(lab.ask_init(0, Duration::seconds(901)))->error,
+            Error::invalid_transaction_timeout);
 }
 
 TEST(KafkaTransaction, RaisedEpochOfTheSameProducer) {  // KIP-360
@@ -261,8 +261,9 @@ TEST(KafkaTransaction, OffsetsArePendingUntilTheMarker) {
   EXPECT_EQ(lab.offsets(5, 0, true)->offsets[0].offset, 17);
 }
 
-// The published flaw of the first protocol: an EndTxn names no transaction. The client gave the delayed one up, asked
-// again on another connection, was told ok, and had begun the next transaction when the first one arrived.
+// The published flaw of the first protocol: an EndTxn names no transaction. The client gave the delayed one
+// up, asked again on another connection, was told ok, and had begun the next transaction when the first one
+// arrived.
 TEST(KafkaTransaction, DelayedEndTearsTheNextTransaction) {
   TransactionLab lab;
   const Identity p = lab.init();
@@ -278,9 +279,9 @@ TEST(KafkaTransaction, DelayedEndTearsTheNextTransaction) {
   lab.run_for(Duration::millis(20));
   ASSERT_EQ(lab.add(p, {0, 1}), Error::none);
   ASSERT_EQ(lab.write(p, 0, 21, 1).error, Error::none);
-  lab.run_for(Duration::millis(150));                                 // the late commit ends this transaction half-way
+  lab.run_for(Duration::millis(150));  // the late commit ends this transaction half-way
   EXPECT_EQ(lab.write(p, 1, 22, 0).error, Error::invalid_txn_state);  // the second half is refused
-  EXPECT_EQ(lab.end(p, false), Error::invalid_txn_state);             // and the application cannot abort any more
+  EXPECT_EQ(lab.end(p, false), Error::invalid_txn_state);  // and the application cannot abort any more
   EXPECT_EQ(lab.read(0, true), (Ids{11, 21}));
   EXPECT_TRUE(lab.read(1, true).empty());
 }

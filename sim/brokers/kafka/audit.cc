@@ -1,4 +1,5 @@
-// The auditor's own reading of a cluster: every record up to the end of each partition, every committed offset.
+// The auditor's own reading of a cluster: every record up to the end of each partition, every committed
+// offset.
 #include "sim/brokers/kafka/cluster.h"
 #include "sim/brokers/kafka/groups.h"
 #include "sim/brokers/kafka/node.h"
@@ -19,7 +20,8 @@ void KafkaCluster::audit() {
 void KafkaCluster::audit_records(const Partition& partition) {
   const ProcessId auditor = world_.setup().topology.auditor;
   const NodeIndex leader = partition.decided.leader;
-  const bool readable = leader != no_node && world_.running(processes_[leader]) && nodes_[leader]->leads(partition);
+  const bool readable =
+      leader != no_node && world_.running(processes_[leader]) && nodes_[leader]->leads(partition);
   std::int64_t found = 0;
   std::int64_t end = -1;
   if (readable) {
@@ -29,8 +31,9 @@ void KafkaCluster::audit_records(const Partition& partition) {
       if (e.base >= end) break;
       if (e.batch->control != Control::none) continue;
       const ProducerLedger& ledger = replica.lead->ledger;
-      const std::uint16_t flags = static_cast<std::uint16_t>((ledger.aborted(*e.batch, e.base) ? flag::aborted : 0) |
-                                                             (ledger.open(*e.batch, e.base) ? flag::open : 0));
+      const std::uint16_t flags =
+          static_cast<std::uint16_t>((ledger.aborted(*e.batch, e.base) ? flag::aborted : 0) |
+                                     (ledger.open(*e.batch, e.base) ? flag::open : 0));
       for (std::uint32_t i = 0; i < e.count; ++i) {
         const Record& record = e.batch->records[i];
         Row& row = world_.row(auditor, Kind::audit, Phase::ok);

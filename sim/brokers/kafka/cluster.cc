@@ -23,8 +23,16 @@ KafkaTopic internal_topic(const KafkaBroker& values) {
 }  // namespace
 
 KafkaCluster::KafkaCluster(World& world, const KafkaPlan& plan, std::uint32_t broker)
-    : world_(world), plan_(plan), broker_(broker), processes_(world.arena()), nodes_(world.arena()), components_(world.arena()),
-      partitions_(world.arena()), channels_(world.arena()), offsets_(world.arena()), transactions_(world.arena()) {
+    : world_(world),
+      plan_(plan),
+      broker_(broker),
+      processes_(world.arena()),
+      nodes_(world.arena()),
+      components_(world.arena()),
+      partitions_(world.arena()),
+      channels_(world.arena()),
+      offsets_(world.arena()),
+      transactions_(world.arena()) {
   processes_.assign(plan.processes().begin(), plan.processes().end());
   const Topology& t = world.setup().topology;
   controller_ = world.arena().make<Controller>(*this);
@@ -61,17 +69,21 @@ NodeIndex KafkaCluster::node_of(ProcessId process) const {
 }
 
 /// Replicas go round the nodes, partition by partition, as a balanced assignment does.
-Partition& KafkaCluster::add(PlaceId place, Use use, std::uint32_t number, std::uint32_t first, const KafkaTopic& topic) {
+Partition& KafkaCluster::add(PlaceId place, Use use, std::uint32_t number, std::uint32_t first,
+                             const KafkaTopic& topic) {
   auto* p = arena().make<Partition>();
   p->place = place;
   p->use = use;
   p->number = number;
-  p->nodes = size();
-  p->first = static_cast<NodeIndex>(first % size());
   p->topic = topic;
   p->topic.replication = std::min<std::uint32_t>(topic.replication, size());
   p->topic.min_insync_replicas = std::min(topic.min_insync_replicas, p->topic.replication);
   p->replication = static_cast<std::uint8_t>(p->topic.replication);
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    const auto node = static_cast<NodeIndex>((first + i) % size());
+    p->slot_of_node[node] = static_cast<std::uint8_t>(std::min<std::uint32_t>(i, p->replication));
+    if (i < p->replication) p->node_of_slot[i] = node;
+  }
   p->replicas = static_cast<Replica*>(arena().allocate(sizeof(Replica) * p->replication));
   for (std::uint32_t s = 0; s < p->replication; ++s) new (&p->replicas[s]) Replica(arena());
   p->decided = controller_->first_decision(*p);
@@ -81,7 +93,8 @@ Partition& KafkaCluster::add(PlaceId place, Use use, std::uint32_t number, std::
   return *p;
 }
 
-Partition& KafkaCluster::internal(Vec<Partition*>& by_number, std::uint32_t number, Use use, const KafkaTopic& topic) {
+Partition& KafkaCluster::internal(Vec<Partition*>& by_number, std::uint32_t number, Use use,
+                                  const KafkaTopic& topic) {
   MQLAB_CHECK(number < limits::processes * 16);  // groups and transactional ids are few and numbered densely
   if (by_number.size() <= number) by_number.resize(number + 1, nullptr);
   if (by_number[number] == nullptr) by_number[number] = &add(places(), use, number, number, topic);
@@ -104,7 +117,9 @@ Partition& KafkaCluster::transactions_of(std::uint32_t transactional_id) {
   return internal(transactions_, transactional_id, Use::transactions, topic);
 }
 
-Client* KafkaCluster::connect(Process& process) { return client::make_client(world_, process, plan_.clients(), {components_.data(), components_.size()}); }
+Client* KafkaCluster::connect(Process& process) {
+  return client::make_client(world_, process, plan_.clients(), {components_.data(), components_.size()});
+}
 
 ProcessId KafkaCluster::leader(PlaceId place) const {
   const Partition* p = partition(place);
@@ -117,6 +132,9 @@ void KafkaCluster::settle() {
   for (Node* node : nodes_) node->settle_for_good();
 }
 
-void KafkaCluster::shut_down(ProcessId process) { controller_->shut_down(node_of(process)); }
+bool KafkaCluster::stop(ProcessId process) {
+  controller_->shut_down(node_of(process));
+  return true;
+}
 
 }  // namespace mqlab::sim::kafka

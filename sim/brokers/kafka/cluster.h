@@ -1,12 +1,13 @@
-// A Kafka cluster of 1..N nodes in KRaft mode. What the client side needs is on top; the rest is the nodes' own.
+// A Kafka cluster of 1..N nodes in KRaft mode. What the client side needs is on top; the rest is the nodes'
+// own.
 #pragma once
 #include <cstdint>
 #include <span>
 
 #include "core/base/arena.h"
+#include "core/scenario/kafka_settings.h"
 #include "sim/brokers/kafka/channel.h"
 #include "sim/brokers/kafka/partition.h"
-#include "core/scenario/kafka_settings.h"
 #include "sim/cluster.h"
 #include "sim/world.h"
 
@@ -32,8 +33,8 @@ class KafkaCluster final : public Cluster {
   Client* connect(Process& process) override;
   ProcessId leader(PlaceId place) const override;
   void audit() override;
-  /// SIGTERM of a node: its partitions move to other in-sync replicas before it stops (controlled shutdown).
-  void shut_down(ProcessId process);
+  /// Controlled shutdown: its partitions move to other in-sync replicas, its logs are flushed, then it ends.
+  bool stop(ProcessId process) override;
 
   // ---- for nodes and controller ----
   World& world() { return world_; }
@@ -48,7 +49,9 @@ class KafkaCluster final : public Cluster {
   Channel& channel(NodeIndex follower, NodeIndex leader) { return channels_[follower * size() + leader]; }
 
   /// nullptr for places of other brokers. Internal partitions are numbered behind the topology's places.
-  Partition* partition(PlaceId place) const { return place < partitions_.size() ? partitions_[place] : nullptr; }
+  Partition* partition(PlaceId place) const {
+    return place < partitions_.size() ? partitions_[place] : nullptr;
+  }
   PlaceId places() const { return static_cast<PlaceId>(partitions_.size()); }
   /// The partition of __consumer_offsets that a group's state lies in; made when first asked for.
   Partition& offsets_of(std::uint32_t group);
@@ -72,7 +75,7 @@ class KafkaCluster final : public Cluster {
   std::uint32_t broker_;
   Vec<ProcessId> processes_;
   Vec<Node*> nodes_;
-  Vec<Component*> components_;    ///< the same, as clients know them
+  Vec<Component*> components_;  ///< the same, as clients know them
   Vec<Partition*> partitions_;
   Vec<Channel> channels_;
   Vec<Partition*> offsets_;       ///< by group number

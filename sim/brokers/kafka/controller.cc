@@ -6,13 +6,17 @@ namespace mqlab::sim::kafka {
 namespace {
 /// From the start of a broker's process until it registers: some 3 s of JVM, as measured on real nodes.
 constexpr Duration boot = Duration::seconds(3);
+/// From SIGTERM to the end of the process: partitions have moved and logs are flushed well before.
+constexpr Duration shutdown = Duration::millis(500);
 }  // namespace
 
-Controller::Controller(KafkaCluster& cluster) : cluster_(cluster), world_(cluster.world()), brokers_(cluster.arena()) {
+Controller::Controller(KafkaCluster& cluster)
+    : cluster_(cluster), world_(cluster.world()), brokers_(cluster.arena()) {
   brokers_.resize(cluster.size());
   const KafkaBroker& v = cluster.values();
   for (NodeIndex n = 0; n < cluster.size(); ++n) {  // beats of different nodes are out of step
-    const std::uint64_t phase = below(world_.draw(Purpose::election, n), static_cast<std::uint64_t>(v.heartbeat_interval.ns));
+    const std::uint64_t phase =
+        below(world_.draw(Purpose::election, n), static_cast<std::uint64_t>(v.heartbeat_interval.ns));
     brokers_[n].beats_from = Instant{-static_cast<std::int64_t>(phase)};
   }
   active_ = static_cast<NodeIndex>(below(world_.draw(Purpose::election, 1000), cluster.size()));
@@ -24,7 +28,8 @@ void Controller::on(const SimEvent& event) {
     if (event.y == election_) elect_controller();
     return;
   }
-  if (event.y != (event.kind == boot_due ? brokers_[node].life : brokers_[node].token)) return;
+  const bool of_life = event.kind == boot_due || event.kind == exit_due;
+  if (event.y != (of_life ? brokers_[node].life : brokers_[node].token)) return;
   switch (event.kind) {
     case fence_due:
       if (working_) fence(node);
@@ -37,7 +42,11 @@ void Controller::on(const SimEvent& event) {
       evaluate();
       try_register(node);
       break;
-    default: MQLAB_CHECK(false && "unknown event at the controller");
+    case exit_due:
+      exit(node);
+      break;
+    default:
+      MQLAB_CHECK(false && "unknown event at the controller");
   }
 }
 
@@ -63,7 +72,8 @@ void Controller::died(NodeIndex node, bool power_loss) {
   ++b.life;
 }
 
-// ---- the active controller -----------------------------------------------------------------------------------------
+// ---- the active controller
+// -----------------------------------------------------------------------------------------
 
 bool Controller::hears(NodeIndex a, NodeIndex b) const {
   const ProcessId p = cluster_.process(a), q = cluster_.process(b);
@@ -90,10 +100,12 @@ void Controller::evaluate() {
     }
   }
   if (!working_ && !seeking_) {
-    // Followers notice within controller.quorum.fetch.timeout.ms; a cluster that has had no controller for long
-    // only waits for a candidate's back-off.
+    // Followers notice within controller.quorum.fetch.timeout.ms; a cluster that has had no controller for
+    // long only waits for a candidate's back-off.
     const KafkaBroker& v = cluster_.values();
-    seek_controller(cluster_.size() == 1 ? Duration{} : (could ? v.quorum_fetch_timeout : v.quorum_election_timeout));
+    const bool resigned = active_ != no_node && brokers_[active_].leaving;  // it tells the others as it goes
+    const Duration delay = could ? v.quorum_fetch_timeout : v.quorum_election_timeout;
+    seek_controller(cluster_.size() == 1 || resigned ? Duration{} : delay);
   }
   if (!working_) return;
   for (NodeIndex n = 0; n < cluster_.size(); ++n) {
@@ -108,9 +120,11 @@ void Controller::seek_controller(Duration delay) {
   if (!candidate) return;  // asked again at the next change of anybody's life
   seeking_ = true;
   ++election_;
-  const auto jitter = static_cast<std::int64_t>(
-      below(world_.draw(Purpose::election, 2000, election_), static_cast<std::uint64_t>(cluster_.values().quorum_backoff_max.ns)));
-  world_.after(delay + (cluster_.size() == 1 ? Duration{} : Duration{jitter}), *this, election_due, 0, 0, election_);
+  const auto jitter =
+      static_cast<std::int64_t>(below(world_.draw(Purpose::election, 2000, election_),
+                                      static_cast<std::uint64_t>(cluster_.values().quorum_backoff_max.ns)));
+  world_.after(delay + (cluster_.size() == 1 ? Duration{} : Duration{jitter}), *this, election_due, 0, 0,
+               election_);
 }
 
 void Controller::elect_controller() {
@@ -128,6 +142,7 @@ void Controller::elect_controller() {
     b.beats_from = world_.now();
     ++b.token;
     b.silent = !b.registered || !world_.running(cluster_.process(n)) || !hears(n, active_);
+    if (b.silent && b.leaving && !b.registered) fence(n);
     if (b.silent && !b.fenced) schedule_fence(n, b.beats_from);
     if (!b.silent && b.fenced) schedule_unfence(n);
     if (b.booted && !b.registered) try_register(n);
@@ -135,7 +150,8 @@ void Controller::elect_controller() {
   }
 }
 
-// ---- sessions of brokers -----------------------------------------------------------------------------------------
+// ---- sessions of brokers
+// -----------------------------------------------------------------------------------------
 
 /// Notes whether a broker's heartbeats come; counts from the last that came.
 void Controller::listen(NodeIndex node) {
@@ -182,7 +198,8 @@ void Controller::fence(NodeIndex node) {
   try_register(node);
 }
 
-/// A restarted broker is refused while the session of its former life lasts (ClusterControlManager.registerBroker).
+/// A restarted broker is refused while the session of its former life lasts
+/// (ClusterControlManager.registerBroker).
 void Controller::try_register(NodeIndex node) {
   Broker& b = brokers_[node];
   if (!working_ || !b.booted || b.registered || !b.fenced || !hears(node, active_)) return;
@@ -221,14 +238,31 @@ void Controller::unfence(NodeIndex node) {
 
 void Controller::shut_down(NodeIndex node) {
   Broker& b = brokers_[node];
-  if (b.leaving || !working_) return;
+  if (b.leaving) return;
   b.leaving = true;
+  world_.after(shutdown, *this, exit_due, 0, node, b.life);
+  if (!working_) return;  // nobody to move its partitions: they wait for its session to end
   Vec<PlaceId> changed(cluster_.arena());
   for (PlaceId place = 0; place < cluster_.places(); ++place) {
     Partition* partition = cluster_.partition(place);
     if (partition != nullptr && decide(*partition, set_of(node))) changed.push_back(place);
   }
   broadcast(changed, no_node, everyone());
+}
+
+void Controller::exit(NodeIndex node) {
+  const ProcessId process = cluster_.process(node);
+  if (!world_.alive(process)) return;
+  if (world_.paused(process)) {  // the signal waits
+    world_.after(shutdown, *this, exit_due, 0, node, brokers_[node].life);
+    return;
+  }
+  for (PlaceId place = 0; place < cluster_.places(); ++place) {
+    const Partition* partition = cluster_.partition(place);
+    Replica* replica = partition == nullptr ? nullptr : partition->replica(node);
+    if (replica != nullptr) replica->log.flush();
+  }
+  world_.kill(process, false);
 }
 
 }  // namespace mqlab::sim::kafka

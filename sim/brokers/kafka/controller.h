@@ -1,6 +1,6 @@
-// The KRaft controller of a cluster, abstracted: every node votes, one of them is active. What it decides is exact;
-// heartbeats and its own election are arithmetic on the clock.
-// Rules: kafka BrokerHeartbeatManager, ClusterControlManager, ReplicationControlManager, PartitionChangeBuilder.
+// The KRaft controller of a cluster, abstracted: every node votes, one of them is active. What it decides is
+// exact; heartbeats and its own election are arithmetic on the clock. Rules: kafka BrokerHeartbeatManager,
+// ClusterControlManager, ReplicationControlManager, PartitionChangeBuilder.
 #pragma once
 #include <cstdint>
 
@@ -28,20 +28,21 @@ class Controller final : public Component {
   Decision first_decision(const Partition& partition) const;
 
  private:
-  enum : std::uint16_t { fence_due, unfence_due, boot_due, election_due };
+  enum : std::uint16_t { fence_due, unfence_due, boot_due, election_due, exit_due };
   struct Broker {
     bool booted = true;      ///< its process has started up
     bool registered = true;  ///< in this life
     bool fenced = false;
-    bool silent = false;     ///< its heartbeats do not come
-    bool leaving = false;    ///< in controlled shutdown
-    bool unclean = false;    ///< lost power since it registered
-    std::uint32_t life = 0;  ///< voids the start-up of a process that died meanwhile
-    std::uint32_t token = 0; ///< voids what was scheduled for its session
-    Instant beats_from = {}; ///< a heartbeat then, and each interval after
+    bool silent = false;      ///< its heartbeats do not come
+    bool leaving = false;     ///< in controlled shutdown
+    bool unclean = false;     ///< lost power since it registered
+    std::uint32_t life = 0;   ///< voids the start-up of a process that died meanwhile
+    std::uint32_t token = 0;  ///< voids what was scheduled for its session
+    Instant beats_from = {};  ///< a heartbeat then, and each interval after
   };
 
   void died(NodeIndex node, bool power_loss);
+  void exit(NodeIndex node);
   void evaluate();
   bool can_lead(NodeIndex node) const;
   bool hears(NodeIndex a, NodeIndex b) const;

@@ -1,4 +1,5 @@
-// Decisions about partitions: who leads, who is in sync (kafka PartitionChangeBuilder, ReplicationControlManager).
+// Decisions about partitions: who leads, who is in sync (kafka PartitionChangeBuilder,
+// ReplicationControlManager).
 #include "sim/brokers/kafka/controller.h"
 
 namespace mqlab::sim::kafka {
@@ -56,8 +57,8 @@ void Controller::note_eligible(Partition& partition, const Decision& next) {
   partition.eligible = kept;
 }
 
-/// The first live replica in the order of the assignment: of the ISR, then of the eligible ones while the ISR is
-/// empty, then the last known leader, then (unclean) any.
+/// The first live replica in the order of the assignment: of the ISR, then of the eligible ones while the ISR
+/// is empty, then the last known leader, then (unclean) any.
 void Controller::elect(Partition& partition, Decision& next) {
   const auto take = [&](NodeIndex node, bool alone) {
     next.leader = node;
@@ -74,14 +75,16 @@ void Controller::elect(Partition& partition, Decision& next) {
     if (has(partition.eligible, n) && eligible(n)) return take(n, true);
   }
   const bool nobody = next.isr == 0 && partition.eligible == 0;
-  if (nobody && partition.last_leader != no_node && eligible(partition.last_leader)) return take(partition.last_leader, true);
+  if (nobody && partition.last_leader != no_node && eligible(partition.last_leader))
+    return take(partition.last_leader, true);
   for (std::uint32_t s = 0; s < partition.replication && partition.topic.unclean_election; ++s) {
     const NodeIndex n = partition.node(s);
     if (eligible(n)) return take(n, true);
   }
 }
 
-void Controller::alter_isr(NodeIndex at, std::uint64_t what, std::uint32_t leader_epoch, std::uint32_t version) {
+void Controller::alter_isr(NodeIndex at, std::uint64_t what, std::uint32_t leader_epoch,
+                           std::uint32_t version) {
   if (at != active()) return;  // the leader asks again when it hears of the new controller
   const auto place = static_cast<PlaceId>(what >> 32);
   const auto isr = static_cast<NodeSet>(what >> 16);

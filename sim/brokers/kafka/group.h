@@ -20,12 +20,12 @@ struct Member {
   Duration rebalance_timeout = {};
   Duration heartbeat_interval = {};
   bool cooperative = false;
-  bool expelled = false;      ///< no longer a member, but not told yet
-  bool abandoned = false;     ///< its client has joined as another member since
-  bool silent = false;        ///< its heartbeats do not come
-  std::uint32_t token = 0;    ///< voids a session's end that was scheduled
-  Instant beats_from = {};    ///< a heartbeat then, and each interval after
-  Vec<PlaceId> owned;         ///< as of its latest join
+  bool expelled = false;    ///< no longer a member, but not told yet
+  bool abandoned = false;   ///< its client has joined as another member since
+  bool silent = false;      ///< its heartbeats do not come
+  std::uint32_t token = 0;  ///< voids a session's end that was scheduled
+  Instant beats_from = {};  ///< a heartbeat then, and each interval after
+  Vec<PlaceId> owned;       ///< as of its latest join
   Vec<TopicId> topics;
   Vec<PlaceId> assigned;
   JoinGroupRequest* joining = nullptr;  ///< parked
@@ -45,13 +45,13 @@ struct Group {
   std::uint32_t number = 0;
   GroupState state = GroupState::empty;
   std::uint32_t generation = 0;
-  std::uint32_t leader = 0;          ///< member id
-  std::uint32_t token = 0;           ///< voids the timers of an earlier rebalance
-  bool delaying = false;             ///< the initial delay of an empty group's first rebalance
-  bool newcomer = false;             ///< somebody joined during it
-  Duration delay_left = {};          ///< by how much it may still be extended
-  Vec<Member*> members;              ///< by id
-  Vec<Member*> gone;                 ///< expelled, not told yet
+  std::uint32_t leader = 0;  ///< member id
+  std::uint32_t token = 0;   ///< voids the timers of an earlier rebalance
+  bool delaying = false;     ///< the initial delay of an empty group's first rebalance
+  bool newcomer = false;     ///< somebody joined during it
+  Duration delay_left = {};  ///< by how much it may still be extended
+  Vec<Member*> members;      ///< by id
+  Vec<Member*> gone;         ///< expelled, not told yet
   Vec<CommittedOffset> offsets;
   Vec<PendingOffset> pending;
 
@@ -72,8 +72,8 @@ struct Group {
   }
 };
 
-/// What the group leader's client would hand out: cooperative-sticky when all members speak it, else range, which
-/// both client libraries prefer by default. Sets Member::assigned.
+/// What the group leader's client would hand out: cooperative-sticky when all members speak it, else range,
+/// which both client libraries prefer by default. Sets Member::assigned.
 void assign(Group& group, const Topology& topology);
 
 }  // namespace mqlab::sim::kafka

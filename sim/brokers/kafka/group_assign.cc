@@ -72,7 +72,8 @@ void assign_sticky(Group& group, const Topology& topology, Arena& arena) {
   const Vec<PlaceId> left = keep_owned(group, places, least, over);
   for (const PlaceId place : left) {
     const auto fewer = [&](const Member* a, const Member* b) {
-      const bool can_a = subscribed(*a, topology.places[place].topic), can_b = subscribed(*b, topology.places[place].topic);
+      const bool can_a = subscribed(*a, topology.places[place].topic),
+                 can_b = subscribed(*b, topology.places[place].topic);
       return can_a != can_b ? can_a : a->assigned.size() < b->assigned.size();
     };
     Member* to = *std::min_element(group.members.begin(), group.members.end(), fewer);

@@ -1,4 +1,5 @@
-// Offsets of groups, and the group's state in its log: what a commit must fulfil, how a new coordinator reads it back.
+// Offsets of groups, and the group's state in its log: what a commit must fulfil, how a new coordinator reads
+// it back.
 #include <algorithm>
 #include <cstring>
 
@@ -14,20 +15,25 @@ constexpr MessageId offset_record = 1;  // key = place, digest = offset
 constexpr MessageId group_record = 2;   // payload = the members and what they were given
 constexpr std::uint32_t offset_record_bytes = 110;
 
-/// What clients are told when the group's log could not be written (kafka GroupCoordinatorService, handleOperationException).
+/// What clients are told when the group's log could not be written (kafka GroupCoordinatorService,
+/// handleOperationException).
 Error as_coordinator_error(Error error) {
   switch (error) {
     case Error::not_enough_replicas:
     case Error::not_enough_replicas_after_append:
-    case Error::request_timed_out: return Error::coordinator_not_available;
-    case Error::not_leader_or_follower: return Error::not_coordinator;
-    default: return error;
+    case Error::request_timed_out:
+      return Error::coordinator_not_available;
+    case Error::not_leader_or_follower:
+      return Error::not_coordinator;
+    default:
+      return error;
   }
 }
 
 }  // namespace
 
-Error GroupCoordinator::check_commit(Group& group, std::uint32_t member, std::uint32_t generation, bool transactional) {
+Error GroupCoordinator::check_commit(Group& group, std::uint32_t member, std::uint32_t generation,
+                                     bool transactional) {
   if (member == 0) {  // without a group: only while nobody is in it
     return group.state == GroupState::empty || transactional ? Error::none : Error::unknown_member_id;
   }
@@ -36,7 +42,8 @@ Error GroupCoordinator::check_commit(Group& group, std::uint32_t member, std::ui
   if (generation != group.generation) return Error::illegal_generation;
   if (transactional) return Error::none;
   contact(group, *m);
-  // While members are joining, commits of the generation that ends are taken; once the next one is out they are not.
+  // While members are joining, commits of the generation that ends are taken; once the next one is out they
+  // are not.
   return group.state == GroupState::completing ? Error::rebalance_in_progress : Error::none;
 }
 
@@ -76,7 +83,8 @@ void GroupCoordinator::verified(TxnOffsetCommitRequest* r, Error error) {
   if (group == nullptr) return node_.reply(r, Error::not_coordinator);
   error = check_commit(*group, r->member, r->generation, true);
   const Partition& partition = node_.cluster().offsets_of(r->group);
-  if (error == Error::none) error = partition.replica(node_.index())->lead->ledger.check_epoch(r->producer, r->epoch);
+  if (error == Error::none)
+    error = partition.replica(node_.index())->lead->ledger.check_epoch(r->producer, r->epoch);
   if (error != Error::none) return node_.reply(r, error);
   Batch* batch = offsets_batch(r->offsets);
   batch->producer = r->producer;
@@ -91,7 +99,8 @@ Batch* GroupCoordinator::offsets_batch(const Vec<CommittedOffset>& offsets) cons
   auto* batch = arena.make<Batch>();
   batch->count = batch->capacity = static_cast<std::uint32_t>(offsets.size());
   batch->bytes = batch_overhead_bytes + offset_record_bytes * batch->count;
-  if (batch->count == 0) batch->count = 1, batch->capacity = 1;  // an empty commit still is a round through the log
+  if (batch->count == 0)
+    batch->count = 1, batch->capacity = 1;  // an empty commit still is a round through the log
   batch->records = static_cast<Record*>(arena.allocate(batch->capacity * sizeof(Record)));
   for (std::uint32_t i = 0; i < batch->count; ++i) {
     batch->records[i] = Record{};
@@ -128,11 +137,13 @@ void GroupCoordinator::finished(Pending* done, Error error) {
   // What timed out stands in the log all the same, and in the coordinator's memory.
   const bool stands = error == Error::none || error == Error::request_timed_out;
   if (group != nullptr && stands && kind == PendingKind::offset_commit) {
-    for (const CommittedOffset& o : static_cast<OffsetCommitRequest*>(r)->offsets) group->set_offset(o.place, o.offset);
+    for (const CommittedOffset& o : static_cast<OffsetCommitRequest*>(r)->offsets)
+      group->set_offset(o.place, o.offset);
   }
   if (group != nullptr && stands && kind == PendingKind::txn_offset_commit) {
     auto* txn = static_cast<TxnOffsetCommitRequest*>(r);
-    for (const CommittedOffset& o : txn->offsets) group->pending.push_back({txn->producer, o.place, o.offset});
+    for (const CommittedOffset& o : txn->offsets)
+      group->pending.push_back({txn->producer, o.place, o.offset});
   }
   node_.reply(r, as_coordinator_error(error));
 }
@@ -166,16 +177,20 @@ void GroupCoordinator::fetch(OffsetFetchRequest* r) {
 
 const Vec<CommittedOffset>& GroupCoordinator::committed(std::uint32_t group) { return find(group)->offsets; }
 
-// ---- the group's state in its log --------------------------------------------------------------------------------
+// ---- the group's state in its log
+// --------------------------------------------------------------------------------
 
 /// Writes the members and what they are given; become_stable() goes on.
 void GroupCoordinator::store(Group& group) {
   Vec<std::uint64_t> words(node_.arena());
   words.insert(words.end(), {group.generation, group.leader, group.members.size()});
   for (const Member* m : group.members) {
-    words.insert(words.end(), {m->id, m->static_instance, m->process, m->incarnation, reinterpret_cast<std::uint64_t>(m->client),
-                               static_cast<std::uint64_t>(m->session_timeout.ns), static_cast<std::uint64_t>(m->rebalance_timeout.ns),
-                               static_cast<std::uint64_t>(m->heartbeat_interval.ns), m->cooperative, m->topics.size(), m->assigned.size()});
+    words.insert(words.end(), {m->id, m->static_instance, m->process, m->incarnation,
+                               reinterpret_cast<std::uint64_t>(m->client),
+                               static_cast<std::uint64_t>(m->session_timeout.ns),
+                               static_cast<std::uint64_t>(m->rebalance_timeout.ns),
+                               static_cast<std::uint64_t>(m->heartbeat_interval.ns), m->cooperative,
+                               m->topics.size(), m->assigned.size()});
     words.insert(words.end(), m->topics.begin(), m->topics.end());
     words.insert(words.end(), m->assigned.begin(), m->assigned.end());
   }

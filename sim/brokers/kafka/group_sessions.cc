@@ -1,4 +1,5 @@
-// Sessions of group members by arithmetic: whether their heartbeats come, when the next one would, when a session ends.
+// Sessions of group members by arithmetic: whether their heartbeats come, when the next one would, when a
+// session ends.
 #include <algorithm>
 
 #include "sim/brokers/kafka/groups.h"
@@ -10,7 +11,8 @@ namespace mqlab::sim::kafka {
 bool GroupCoordinator::beats(const Member& m) const {
   World& world = node_.world();
   return !m.abandoned && world.running(m.process) && world.incarnation(m.process) == m.incarnation &&
-         world.network().reachable(m.process, node_.owner) && world.network().reachable(node_.owner, m.process);
+         world.network().reachable(m.process, node_.owner) &&
+         world.network().reachable(node_.owner, m.process);
 }
 
 Instant GroupCoordinator::next_beat(const Member& m) const {
@@ -28,7 +30,8 @@ void GroupCoordinator::contact(Group& group, Member& m) {
 
 void GroupCoordinator::schedule_session_end(const Group& group, const Member& m) {
   const Instant at = std::max(m.beats_from + m.session_timeout, node_.world().now());
-  node_.world().schedule(at, node_, on_group_timer, std::uint64_t{m.token} << 32 | group.number, m.id, session_end);
+  node_.world().schedule(at, node_, on_group_timer, std::uint64_t{m.token} << 32 | group.number, m.id,
+                         session_end);
 }
 
 void GroupCoordinator::life_changed(ProcessId process, LifeChange change) {
@@ -64,7 +67,8 @@ void GroupCoordinator::listen(Group& group, Member& m) {
 /// A member whose request is parked counts as alive (kafka ClassicGroupMember.hasSatisfiedHeartbeat).
 void GroupCoordinator::session_over(Group& group, std::uint32_t id, std::uint32_t token) {
   Member* m = group.find(id);
-  if (m == nullptr || m->token != token || m->joining != nullptr || m->syncing != nullptr || beats(*m)) return;
+  if (m == nullptr || m->token != token || m->joining != nullptr || m->syncing != nullptr || beats(*m))
+    return;
   remove(group, *m, true);
   if (group.state == GroupState::preparing) return maybe_complete(group);
   if (group.state != GroupState::empty) prepare(group);
@@ -81,7 +85,8 @@ void GroupCoordinator::notify(const Group& group, const Member& m, bool now) {
 
 void GroupCoordinator::beat_due(Group& group, std::uint32_t id) {
   Member* m = group.find(id);
-  const auto gone = std::find_if(group.gone.begin(), group.gone.end(), [&](const Member* g) { return g->id == id; });
+  const auto gone =
+      std::find_if(group.gone.begin(), group.gone.end(), [&](const Member* g) { return g->id == id; });
   Error error = Error::none;
   if (m != nullptr && group.state == GroupState::preparing && m->joining == nullptr) {
     error = Error::rebalance_in_progress;
@@ -91,8 +96,8 @@ void GroupCoordinator::beat_due(Group& group, std::uint32_t id) {
   }
   if (error == Error::none || !beats(*m)) return;
   if (error == Error::unknown_member_id) group.gone.erase(gone);
-  node_.world().network().send(node_.owner, *m->client, 60, heartbeat_event, m->id, static_cast<std::uint32_t>(error),
-                               group.generation);
+  node_.world().network().send(node_.owner, *m->client, 60, heartbeat_event, m->id,
+                               static_cast<std::uint32_t>(error), group.generation);
 }
 
 }  // namespace mqlab::sim::kafka

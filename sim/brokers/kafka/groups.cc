@@ -40,7 +40,8 @@ void GroupCoordinator::resign(std::uint32_t number) {
   }
 }
 
-// ---- joining -------------------------------------------------------------------------------------------------
+// ---- joining
+// -------------------------------------------------------------------------------------------------
 
 void GroupCoordinator::join(JoinGroupRequest* r) {
   Group* group = find(r->group);
@@ -55,8 +56,8 @@ void GroupCoordinator::join(JoinGroupRequest* r) {
   admit(*group, *member, r, fresh);
 }
 
-/// The member that asks; a new one for id 0. A static member that comes back takes over its own place under a new
-/// id, which fences the former holder. nullptr when the id is not known.
+/// The member that asks; a new one for id 0. A static member that comes back takes over its own place under a
+/// new id, which fences the former holder. nullptr when the id is not known.
 Member* GroupCoordinator::identify(Group& group, JoinGroupRequest& r, bool& fresh) {
   if (r.member != 0) return group.find(r.member);
   Member* member = nullptr;
@@ -64,7 +65,8 @@ Member* GroupCoordinator::identify(Group& group, JoinGroupRequest& r, bool& fres
     if (r.static_instance != 0 && m->static_instance == r.static_instance) member = m;
   }
   if (member == nullptr) {
-    // A client that asks for a new id beats under no older one any more (its answer was lost, or it gave it up).
+    // A client that asks for a new id beats under no older one any more (its answer was lost, or it gave it
+    // up).
     for (Member* m : group.members) {
       if (m->client != r.reply_to || m->static_instance != 0 || m->abandoned) continue;
       m->abandoned = true;
@@ -119,7 +121,8 @@ void GroupCoordinator::admit(Group& group, Member& m, JoinGroupRequest* r, bool 
       answer_join(group, m);
       if (m.static_instance != 0) store(group);  // its new id
       return;
-    case GroupState::empty: return prepare(group);
+    case GroupState::empty:
+      return prepare(group);
   }
 }
 
@@ -157,7 +160,8 @@ void GroupCoordinator::delay_over(Group& group) {
     const Duration delay = std::min(node_.cluster().values().initial_rebalance_delay, group.delay_left);
     group.newcomer = false;
     group.delay_left = group.delay_left - delay;
-    node_.world().after(delay, node_, on_group_timer, std::uint64_t{group.token} << 32 | group.number, 0, delay_end);
+    node_.world().after(delay, node_, on_group_timer, std::uint64_t{group.token} << 32 | group.number, 0,
+                        delay_end);
     return;
   }
   group.delaying = false;
@@ -209,7 +213,8 @@ void GroupCoordinator::answer_join(Group& group, Member& m) {
   contact(group, m);
 }
 
-// ---- handing out -----------------------------------------------------------------------------------------------
+// ---- handing out
+// -----------------------------------------------------------------------------------------------
 
 void GroupCoordinator::sync(SyncGroupRequest* r) {
   Group* group = find(r->group);
@@ -253,7 +258,8 @@ void GroupCoordinator::answer_sync(Group& group, Member& m, Error error) {
   contact(group, m);
 }
 
-// ---- leaving -------------------------------------------------------------------------------------------------
+// ---- leaving
+// -------------------------------------------------------------------------------------------------
 
 void GroupCoordinator::leave(LeaveGroupRequest* r) {
   Group* group = find(r->group);
@@ -300,15 +306,18 @@ void GroupCoordinator::timer(const SimEvent& event) {
   if (groups_.size() <= number || groups_[number] == nullptr) return;
   Group& group = *groups_[number];
   switch (event.y) {
-    case beat: return beat_due(group, event.x);
-    case session_end: return session_over(group, event.x, token);
+    case beat:
+      return beat_due(group, event.x);
+    case session_end:
+      return session_over(group, event.x, token);
     case join_end:
       if (token == group.token && group.state == GroupState::preparing) complete(group, true);
       return;
     case delay_end:
       if (token == group.token && group.delaying) delay_over(group);
       return;
-    default: MQLAB_CHECK(false && "unknown group timer");
+    default:
+      MQLAB_CHECK(false && "unknown group timer");
   }
 }
 

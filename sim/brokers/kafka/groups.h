@@ -1,7 +1,8 @@
-// The group coordinator of one node: classic groups and their offsets, kept in the log of the group's partition of
-// __consumer_offsets. Heartbeats are arithmetic: a session can only end when its member's process stopped, so only
-// then an end is scheduled.
-// Rules: kafka GroupMetadataManager (classicGroup…), ClassicGroup, OffsetMetadataManager.
+// The group coordinator of one node: classic groups and their offsets, kept in the log of the group's
+// partition of
+// __consumer_offsets. Heartbeats are arithmetic: a session can only end when its member's process stopped, so
+// only then an end is scheduled. Rules: kafka GroupMetadataManager (classicGroup…), ClassicGroup,
+// OffsetMetadataManager.
 #pragma once
 #include <cstdint>
 
@@ -36,7 +37,12 @@ class GroupCoordinator {
   const Vec<CommittedOffset>& committed(std::uint32_t group);
 
  private:
-  enum Timer : std::uint32_t { beat, session_end, join_end, delay_end };  ///< SimEvent::y; a = group, x = member
+  enum Timer : std::uint32_t {
+    beat,
+    session_end,
+    join_end,
+    delay_end
+  };  ///< SimEvent::y; a = group, x = member
   struct PendingGroup : Pending {
     std::uint32_t group = 0;
     std::uint32_t generation = 0;

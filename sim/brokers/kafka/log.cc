@@ -9,7 +9,8 @@ namespace mqlab::sim::kafka {
 
 void Log::append(Instant now, const LogEntry& entry, const KafkaTopic& topic) {
   MQLAB_CHECK(entry.base == end_);
-  // A full segment is flushed when the log rolls; by default that is the only flush there is (kafka UnifiedLog.roll).
+  // A full segment is flushed when the log rolls; by default that is the only flush there is (kafka
+  // UnifiedLog.roll).
   if (segment_bytes_ > 0 && segment_bytes_ + entry.batch->bytes > topic.segment_bytes) {
     file_.synced();
     segment_bytes_ = 0;
@@ -58,14 +59,16 @@ void Log::truncate(std::int64_t end) {
 void Log::lose_power(Instant now, const KafkaTopic& topic, std::uint64_t bits) {
   std::int64_t durable = file_.durable(now);
   if (topic.flush_interval.ns > 0) {
-    // The flush scheduler looks at a log once an interval and flushes what is older than one (kafka LogManager).
+    // The flush scheduler looks at a log once an interval and flushes what is older than one (kafka
+    // LogManager).
     for (const LogEntry& e : entries_) {
       if (now - e.appended >= topic.flush_interval * 2) durable = std::max(durable, e.end());
     }
   }
   const std::int64_t at_risk = end_ - durable;
   std::int64_t keep = durable;
-  if (at_risk > 0 && (bits & 1) != 0) keep += static_cast<std::int64_t>(below(mix(bits), static_cast<std::uint64_t>(at_risk) + 1));
+  if (at_risk > 0 && (bits & 1) != 0)
+    keep += static_cast<std::int64_t>(below(mix(bits), static_cast<std::uint64_t>(at_risk) + 1));
   truncate(keep);
   file_.synced();
   unflushed_records_ = 0;

@@ -4,8 +4,8 @@
 
 #include "core/base/arena.h"
 #include "core/base/time.h"
-#include "sim/brokers/kafka/protocol.h"
 #include "core/scenario/kafka_settings.h"
+#include "sim/brokers/kafka/protocol.h"
 #include "sim/storage.h"
 
 namespace mqlab::sim::kafka {
@@ -20,7 +20,8 @@ struct LogEntry {
   std::int64_t end() const { return base + count; }
 };
 
-/// Where one leader epoch ends in a log. `epoch` is the latest one of the log that is not above what was asked for.
+/// Where one leader epoch ends in a log. `epoch` is the latest one of the log that is not above what was
+/// asked for.
 struct EpochEnd {
   std::int64_t epoch = -1;  ///< −1 = the log knows none so low
   std::int64_t end = 0;
@@ -34,7 +35,9 @@ class Log {
   bool empty() const { return entries_.empty(); }
   const Vec<LogEntry>& entries() const { return entries_; }
   /// Of the last entry; −1 when empty.
-  std::int64_t last_epoch() const { return entries_.empty() ? -1 : std::int64_t{entries_.back().leader_epoch}; }
+  std::int64_t last_epoch() const {
+    return entries_.empty() ? -1 : std::int64_t{entries_.back().leader_epoch};
+  }
 
   /// Appends a batch and takes over one reference to it. entry.base must be end().
   void append(Instant now, const LogEntry& entry, const KafkaTopic& topic);
@@ -44,8 +47,11 @@ class Log {
   EpochEnd epoch_end(std::int64_t epoch) const;
   /// Drops every batch that reaches beyond `end`.
   void truncate(std::int64_t end);
-  /// Power is gone: what is not on disk is lost; of what may or may not have been written back, a prefix chosen by
-  /// 64 random bits stays. (Recovery cuts the log at the first bad batch, so that a prefix is all that can stay.)
+  /// All of it is on disk now.
+  void flush() { file_.synced(); }
+  /// Power is gone: what is not on disk is lost; of what may or may not have been written back, a prefix
+  /// chosen by 64 random bits stays. (Recovery cuts the log at the first bad batch, so that a prefix is all
+  /// that can stay.)
   void lose_power(Instant now, const KafkaTopic& topic, std::uint64_t bits);
 
  private:
@@ -58,7 +64,8 @@ class Log {
 };
 
 /// The offset to which a follower's log must be cut before it can follow the leader's; −1 when it is a prefix
-/// already. The exchange of KIP-101 and KIP-279 (kafka AbstractFetcherThread.getOffsetTruncationState) to its end.
+/// already. The exchange of KIP-101 and KIP-279 (kafka AbstractFetcherThread.getOffsetTruncationState) to its
+/// end.
 std::int64_t divergence(const Log& leader, const Log& follower);
 
 }  // namespace mqlab::sim::kafka

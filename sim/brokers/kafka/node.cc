@@ -13,17 +13,27 @@ constexpr std::uint32_t answer_bytes = 60;
 }  // namespace
 
 Node::Node(KafkaCluster& cluster, NodeIndex index)
-    : cluster_(cluster), index_(index), views_(cluster.arena()), to_attach_(cluster.arena()), parked_(cluster.arena()),
-      connections_(cluster.arena()), verifications_(cluster.arena()), held_(cluster.arena()),
+    : cluster_(cluster),
+      index_(index),
+      fetching_(static_cast<NodeSet>((1u << cluster.size()) - 1)),
+      views_(cluster.arena()),
+      to_attach_(cluster.arena()),
+      parked_(cluster.arena()),
+      connections_(cluster.arena()),
+      verifications_(cluster.arena()),
+      held_(cluster.arena()),
       held_from_(cluster.arena()) {}
 
 void Node::on(const SimEvent& event) {
   if ((arriving_ | returning_) != 0) settle();
   switch (event.kind) {
-    case on_request: request(reinterpret_cast<Request*>(event.a)); break;
+    case on_request:
+      request(reinterpret_cast<Request*>(event.a));
+      break;
     case on_replica_data: {
       Channel& channel = cluster_.channel(index_, static_cast<NodeIndex>(event.y));
-      if (channel.generation == event.x && channel.ticket == event.a) replicate(channel, static_cast<NodeIndex>(event.y));
+      if (channel.generation == event.x && channel.ticket == event.a)
+        replicate(channel, static_cast<NodeIndex>(event.y));
       break;
     }
     case on_replica_fetch: {
@@ -32,25 +42,50 @@ void Node::on(const SimEvent& event) {
       if (current) fetched(channel, static_cast<NodeIndex>(event.y), world().now());
       break;
     }
-    case on_attach: attach(reinterpret_cast<Attach*>(event.a)); break;
+    case on_attach:
+      attach(reinterpret_cast<Attach*>(event.a));
+      break;
     case on_metadata: {
       auto* update_to = reinterpret_cast<MetadataUpdate*>(event.a);
       update(*update_to);
       if (--update_to->references == 0) destroy(arena(), update_to);
       break;
     }
-    case on_alter_isr: cluster_.controller().alter_isr(index_, event.a, event.x, event.y); break;
-    case on_controller: controller_changed(); break;
-    case on_isr_check: check_isr(); break;
-    case on_expire: expire(); break;
-    case on_fetch_wait: fetch_waited(event.x); break;
-    case on_verify: transactions().verify(reinterpret_cast<Verification*>(event.a)); break;
-    case on_verified: verified(event.x); break;
-    case on_group_timer: groups().timer(event); break;
-    case on_transaction_timer: transactions().timer(event); break;
-    case on_markers: transactions().write_markers(reinterpret_cast<MarkerRequest*>(event.a)); break;
-    case on_marked: transactions().marked(reinterpret_cast<MarkerRequest*>(event.a)); break;
-    default: MQLAB_CHECK(false && "unknown event at a Kafka node");
+    case on_alter_isr:
+      cluster_.controller().alter_isr(index_, event.a, event.x, event.y);
+      break;
+    case on_controller:
+      controller_changed();
+      break;
+    case on_isr_check:
+      check_isr();
+      break;
+    case on_expire:
+      expire();
+      break;
+    case on_fetch_wait:
+      fetch_waited(event.x);
+      break;
+    case on_verify:
+      transactions().verify(reinterpret_cast<Verification*>(event.a));
+      break;
+    case on_verified:
+      verified(event.x);
+      break;
+    case on_group_timer:
+      groups().timer(event);
+      break;
+    case on_transaction_timer:
+      transactions().timer(event);
+      break;
+    case on_markers:
+      transactions().write_markers(reinterpret_cast<MarkerRequest*>(event.a));
+      break;
+    case on_marked:
+      transactions().marked(reinterpret_cast<MarkerRequest*>(event.a));
+      break;
+    default:
+      MQLAB_CHECK(false && "unknown event at a Kafka node");
   }
   flush();
 }
@@ -58,23 +93,40 @@ void Node::on(const SimEvent& event) {
 void Node::request(Request* r) {
   if (!ready_) return reply(r, Error::disconnected);
   switch (r->kind) {
-    case RequestKind::produce: return produce(static_cast<ProduceRequest*>(r));
-    case RequestKind::fetch: return fetch(static_cast<FetchRequest*>(r));
-    case RequestKind::list_offsets: return list_offsets(static_cast<ListOffsetsRequest*>(r));
-    case RequestKind::metadata: return metadata(static_cast<MetadataRequest*>(r));
-    case RequestKind::find_coordinator: return find_coordinator(static_cast<FindCoordinatorRequest*>(r));
-    case RequestKind::join_group: return groups().join(static_cast<JoinGroupRequest*>(r));
-    case RequestKind::sync_group: return groups().sync(static_cast<SyncGroupRequest*>(r));
-    case RequestKind::heartbeat: return groups().heartbeat(static_cast<HeartbeatRequest*>(r));
-    case RequestKind::leave_group: return groups().leave(static_cast<LeaveGroupRequest*>(r));
-    case RequestKind::offset_commit: return groups().commit(static_cast<OffsetCommitRequest*>(r));
-    case RequestKind::txn_offset_commit: return groups().commit(static_cast<TxnOffsetCommitRequest*>(r));
-    case RequestKind::offset_fetch: return groups().fetch(static_cast<OffsetFetchRequest*>(r));
-    case RequestKind::init_producer_id: return transactions().init(static_cast<InitProducerIdRequest*>(r));
-    case RequestKind::add_partitions_to_txn: return transactions().add(static_cast<AddPartitionsToTxnRequest*>(r));
-    case RequestKind::add_offsets_to_txn: return transactions().add(static_cast<AddOffsetsToTxnRequest*>(r));
-    case RequestKind::end_txn: return transactions().end(static_cast<EndTxnRequest*>(r));
-    default: MQLAB_CHECK(false && "a request that Kafka does not have");
+    case RequestKind::produce:
+      return produce(static_cast<ProduceRequest*>(r));
+    case RequestKind::fetch:
+      return fetch(static_cast<FetchRequest*>(r));
+    case RequestKind::list_offsets:
+      return list_offsets(static_cast<ListOffsetsRequest*>(r));
+    case RequestKind::metadata:
+      return metadata(static_cast<MetadataRequest*>(r));
+    case RequestKind::find_coordinator:
+      return find_coordinator(static_cast<FindCoordinatorRequest*>(r));
+    case RequestKind::join_group:
+      return groups().join(static_cast<JoinGroupRequest*>(r));
+    case RequestKind::sync_group:
+      return groups().sync(static_cast<SyncGroupRequest*>(r));
+    case RequestKind::heartbeat:
+      return groups().heartbeat(static_cast<HeartbeatRequest*>(r));
+    case RequestKind::leave_group:
+      return groups().leave(static_cast<LeaveGroupRequest*>(r));
+    case RequestKind::offset_commit:
+      return groups().commit(static_cast<OffsetCommitRequest*>(r));
+    case RequestKind::txn_offset_commit:
+      return groups().commit(static_cast<TxnOffsetCommitRequest*>(r));
+    case RequestKind::offset_fetch:
+      return groups().fetch(static_cast<OffsetFetchRequest*>(r));
+    case RequestKind::init_producer_id:
+      return transactions().init(static_cast<InitProducerIdRequest*>(r));
+    case RequestKind::add_partitions_to_txn:
+      return transactions().add(static_cast<AddPartitionsToTxnRequest*>(r));
+    case RequestKind::add_offsets_to_txn:
+      return transactions().add(static_cast<AddOffsetsToTxnRequest*>(r));
+    case RequestKind::end_txn:
+      return transactions().end(static_cast<EndTxnRequest*>(r));
+    default:
+      MQLAB_CHECK(false && "a request that Kafka does not have");
   }
 }
 
@@ -93,14 +145,16 @@ void Node::introduce(const Partition& partition) {
     const NodeIndex node = partition.node(s);
     if (node == index_ || !cluster_.channel(node, index_).up) continue;
     replica.lead->followers[s].end = 0;
-    replica.lead->followers[s].attached = true;
+    replica.lead->attached |= set_of(node);
   }
 }
 
-// ---- what others do ------------------------------------------------------------------------------------------
+// ---- what others do
+// ------------------------------------------------------------------------------------------
 
 void Node::life_changed(ProcessId process, LifeChange change) {
   const bool gone = change == LifeChange::killed || change == LifeChange::power_lost;
+  note_fetching();
   if (process == owner) {
     if (gone) crash(change == LifeChange::power_lost);
     if (change == LifeChange::restarted) booted_ = world().now();
@@ -112,7 +166,8 @@ void Node::life_changed(ProcessId process, LifeChange change) {
     if (gone && other != no_node) break_channels(other);
     for (NodeIndex n = 0; n < cluster_.size(); ++n) {
       const ProcessId p = cluster_.process(n);
-      const bool lost = n == other || !world().network().reachable(p, owner) || !world().network().reachable(owner, p);
+      const bool lost =
+          n == other || !world().network().reachable(p, owner) || !world().network().reachable(owner, p);
       if (n != index_ && lost) trouble(n, gone && n == other);
     }
     if (gone && other == no_node) forget(process);
@@ -131,7 +186,8 @@ void Node::crash(bool power_loss) {
     if (replica->lead != nullptr) destroy(arena(), replica->lead);
     replica->lead = nullptr;
     if (!power_loss) continue;
-    replica->log.lose_power(world().now(), partition->topic, world().draw(Purpose::write_back, place, index_, world().incarnation(owner)));
+    replica->log.lose_power(world().now(), partition->topic,
+                            world().draw(Purpose::write_back, place, index_, world().incarnation(owner)));
     replica->high_watermark = std::min(replica->high_watermark, replica->log.end());
   }
   for (NodeIndex n = 0; n < cluster_.size(); ++n) {
@@ -164,7 +220,8 @@ void Node::forget(ProcessId process) {
   });
 }
 
-// ---- answers -------------------------------------------------------------------------------------------------
+// ---- answers
+// -------------------------------------------------------------------------------------------------
 
 void Node::send_answer(const Request& request, Answer* answer, std::uint32_t bytes) {
   if (request.answer_lost) return destroy_answer(arena(), answer);
@@ -194,7 +251,8 @@ TransactionCoordinator& Node::transactions() {
   return *transactions_;
 }
 
-// ---- small requests --------------------------------------------------------------------------------------------
+// ---- small requests
+// --------------------------------------------------------------------------------------------
 
 void Node::find_coordinator(FindCoordinatorRequest* r) {
   auto* answer = new_answer<FindCoordinatorAnswer>(*r);

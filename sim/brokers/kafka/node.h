@@ -1,4 +1,5 @@
-// One broker process: leads and follows partitions, coordinates groups and transactions. All requests come here.
+// One broker process: leads and follows partitions, coordinates groups and transactions. All requests come
+// here.
 #pragma once
 #include <cstdint>
 
@@ -19,17 +20,17 @@ enum NodeEvent : std::uint16_t {
   on_replica_fetch,            ///< at the leader: a = ticket, x = generation of the channel, y = follower
   on_attach,                   ///< at the leader: a = Attach*
   on_metadata,                 ///< a = MetadataUpdate*
-  on_alter_isr,                ///< at the controller's node: a = place, ISR and leader; x = leader epoch, y = version
+  on_alter_isr,  ///< at the controller's node: a = place, ISR and leader; x = leader epoch, y = version
   on_isr_check,
-  on_expire,                   ///< the earliest deadline of what waits for replication
-  on_fetch_wait,               ///< x = token of the parked fetch
-  on_verify,                   ///< at a transaction coordinator: a = Verification*
-  on_verified,                 ///< back at the leader: x = token
-  on_group_timer,              ///< y = what; see GroupCoordinator
-  on_transaction_timer,        ///< y = what; see TransactionCoordinator
-  on_markers,                  ///< at a leader: a = MarkerRequest*
-  on_marked,                   ///< back at the coordinator
-  on_controller,               ///< there is a new controller
+  on_expire,             ///< the earliest deadline of what waits for replication
+  on_fetch_wait,         ///< x = token of the parked fetch
+  on_verify,             ///< at a transaction coordinator: a = Verification*
+  on_verified,           ///< back at the leader: x = token
+  on_group_timer,        ///< y = what; see GroupCoordinator
+  on_transaction_timer,  ///< y = what; see TransactionCoordinator
+  on_markers,            ///< at a leader: a = MarkerRequest*
+  on_marked,             ///< back at the coordinator
+  on_controller,         ///< there is a new controller
 };
 
 class Node final : public Component {
@@ -54,9 +55,9 @@ class Node final : public Component {
   bool ready() const { return ready_; }
 
   // ---- for the coordinators on this node ----
-  /// Appends to a partition that this node leads, as a client's append with acks=all. Takes over the reference to
-  /// `batch`. An error is returned at once; otherwise finished() is called when all in-sync replicas have it (at once,
-  /// inside, when there is nobody to wait for).
+  /// Appends to a partition that this node leads, as a client's append with acks=all. Takes over the
+  /// reference to `batch`. An error is returned at once; otherwise finished() is called when all in-sync
+  /// replicas have it (at once, inside, when there is nobody to wait for).
   Error append(Partition& partition, Batch* batch, Pending* pending, std::uint32_t part = 0);
   template <class T>
   T* new_answer(const Request& request);
@@ -141,8 +142,9 @@ class Node final : public Component {
   void expire();
   void expire(Replica& replica);
   void trouble(NodeIndex other, bool gone);
-  bool fetching(NodeIndex node) const;
-  bool troubled(const Partition& partition, const Leadership& lead) const;
+  void note_fetching();
+  bool fetching(NodeIndex node) const { return has(fetching_, node); }
+  bool troubled(const Leadership& lead) const;
 
   // node_roles.cc
   void update(const MetadataUpdate& update);
@@ -156,18 +158,20 @@ class Node final : public Component {
   bool ready_ = true;
   bool expiry_scheduled_ = false;
   bool check_scheduled_ = false;
-  NodeSet pending_flush_ = 0;       ///< followers whose channels got something to send
-  NodeSet arriving_ = 0;            ///< leaders whose response is on its way here by arithmetic
-  NodeSet returning_ = 0;           ///< followers whose next fetch is
-  NodeSet attach_wanted_ = 0;       ///< leaders to which some partition is to be attached
+  NodeSet pending_flush_ = 0;  ///< followers whose channels got something to send
+  NodeSet fetching_;           ///< nodes that run and hear this one and are heard
+  NodeSet arriving_ = 0;       ///< leaders whose response is on its way here by arithmetic
+  NodeSet returning_ = 0;      ///< followers whose next fetch is
+  NodeSet attach_wanted_ = 0;  ///< leaders to which some partition is to be attached
   std::uint32_t next_token_ = 1;
-  Instant booted_ = {};             ///< when it started; the phase of its periodic checks
-  Vec<Decision> views_;             ///< by place
+  Instant booted_ = {};  ///< when it started; the phase of its periodic checks
+  Vec<Decision> views_;  ///< by place
   Vec<PlaceId> to_attach_;
   Vec<ParkedFetch*> parked_;
   Vec<ProducerConnection*> connections_;
   Vec<Verification*> verifications_;
-  Vec<Attach::Item> held_;          ///< attaches that came before this node knew that it leads; follower in held_from_
+  Vec<Attach::Item>
+      held_;  ///< attaches that came before this node knew that it leads; follower in held_from_
   Vec<NodeIndex> held_from_;
   GroupCoordinator* groups_ = nullptr;
   TransactionCoordinator* transactions_ = nullptr;
@@ -207,10 +211,10 @@ struct MarkerRequest {
   std::int16_t epoch = -1;
   std::int32_t coordinator_epoch = 0;
   bool commit = true;
-  NodeIndex from = 0;            ///< the coordinator's node
-  std::uint32_t attempt = 0;     ///< number of the coordinator's round
+  NodeIndex from = 0;         ///< the coordinator's node
+  std::uint32_t attempt = 0;  ///< number of the coordinator's round
   Vec<PlaceId> places;
-  Vec<Error> errors;             ///< the answer, by place
+  Vec<Error> errors;  ///< the answer, by place
 };
 
 }  // namespace mqlab::sim::kafka

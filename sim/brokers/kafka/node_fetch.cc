@@ -11,7 +11,8 @@ std::int64_t Node::fetch_bound(const Replica& replica, bool read_committed) cons
   return read_committed ? replica.lead->ledger.last_stable(replica.high_watermark) : replica.high_watermark;
 }
 
-/// Whether the request is to be answered now: an error, or min_bytes are there. `some`: there is at least something.
+/// Whether the request is to be answered now: an error, or min_bytes are there. `some`: there is at least
+/// something.
 bool Node::fetchable(const FetchRequest& r, bool& some) const {
   some = r.max_wait.ns == 0;
   std::uint64_t bytes = 0;
@@ -37,7 +38,8 @@ bool Node::fetchable(const FetchRequest& r, bool& some) const {
 void Node::fetch(FetchRequest* r) {
   for (ParkedFetch* parked : parked_) {
     if (parked->request->reply_to != r->reply_to) continue;
-    if (r->correlation < parked->request->correlation) return drop(r);  // late, over a connection given up since
+    if (r->correlation < parked->request->correlation)
+      return drop(r);  // late, over a connection given up since
     FetchRequest* replaced = parked->request;
     unpark(parked);
     drop(replaced);
@@ -60,7 +62,8 @@ void Node::answer_fetch(FetchRequest* r) {
   drop(r);
 }
 
-/// Adds one partition's records. As in an incremental fetch session, partitions without news are left out (KIP-227).
+/// Adds one partition's records. As in an incremental fetch session, partitions without news are left out
+/// (KIP-227).
 void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answer, std::uint64_t& bytes) {
   FetchedPart out;
   out.place = part.place;
@@ -103,7 +106,8 @@ void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answe
   answer.parts.push_back(out);
 }
 
-// ---- long polling ----------------------------------------------------------------------------------------------
+// ---- long polling
+// ----------------------------------------------------------------------------------------------
 
 void Node::park(FetchRequest* r, bool some) {
   auto* parked = arena().make<ParkedFetch>();
@@ -111,12 +115,13 @@ void Node::park(FetchRequest* r, bool some) {
   parked->token = next_token_++;
   parked->since = world().now();
   parked_.push_back(parked);
-  for (const FetchPart& part : r->parts) cluster_.partition(part.place)->replica(index_)->lead->fetches.push_back(parked);
+  for (const FetchPart& part : r->parts)
+    cluster_.partition(part.place)->replica(index_)->lead->fetches.push_back(parked);
   if (some) wait_no_longer(*parked);
 }
 
-/// Something is there, if less than min_bytes: it goes out when max_wait has passed. (An empty answer at that time
-/// would only have the client ask the same again: a fetch without data stays parked.)
+/// Something is there, if less than min_bytes: it goes out when max_wait has passed. (An empty answer at that
+/// time would only have the client ask the same again: a fetch without data stays parked.)
 void Node::wait_no_longer(ParkedFetch& parked) {
   if (parked.timed) return;
   parked.timed = true;

@@ -7,21 +7,21 @@
 
 namespace mqlab::sim::kafka {
 
-/// Whether some in-sync follower may not be about to fetch. Only then time-outs can pass, so only then they are
-/// scheduled: a healthy cluster has no periodic events.
-bool Node::troubled(const Partition& partition, const Leadership& lead) const {
-  for (std::uint32_t s = 0; s < partition.replication; ++s) {
-    const NodeIndex node = partition.node(s);
-    if (node != index_ && has(lead.isr, node) && !(lead.followers[s].attached && fetching(node))) return true;
-  }
-  return false;
+/// Whether some in-sync follower may not be about to fetch. Only then time-outs can pass, so only then they
+/// are scheduled: a healthy cluster has no periodic events.
+bool Node::troubled(const Leadership& lead) const {
+  return (lead.isr & ~set_of(index_) & ~(lead.attached & fetching_)) != 0;
 }
 
-/// Its process runs and the two hear each other, so that its fetches come.
-bool Node::fetching(NodeIndex node) const {
-  const ProcessId p = cluster_.process(node);
-  const Network& network = cluster_.world().network();
-  return cluster_.world().running(p) && network.reachable(p, owner) && network.reachable(owner, p);
+/// Which nodes' processes run and hear this one and are heard, so that their fetches come.
+void Node::note_fetching() {
+  fetching_ = 0;
+  const Network& network = world().network();
+  for (NodeIndex n = 0; n < cluster_.size(); ++n) {
+    const ProcessId p = cluster_.process(n);
+    if (world().running(p) && network.reachable(p, owner) && network.reachable(owner, p))
+      fetching_ |= set_of(n);
+  }
 }
 
 /// Another node stopped fetching: dead, paused or cut off.
@@ -31,25 +31,32 @@ void Node::trouble(NodeIndex other, bool gone) {
   bool concerned = false;
   for (PlaceId place = 0; place < cluster_.places(); ++place) {
     const Partition* partition = cluster_.partition(place);
-    if (partition == nullptr || !leads(*partition) || partition->slot(other) >= partition->replication) continue;
+    if (partition == nullptr || !leads(*partition) || partition->slot(other) >= partition->replication)
+      continue;
     const Replica& replica = *partition->replica(index_);
     Progress& p = replica.lead->followers[partition->slot(other)];
-    if (p.attached && p.end >= replica.log.end()) p.caught_up = std::max(p.caught_up, last_fetch);
-    if (gone) p.attached = p.dirty = false;
+    if (has(replica.lead->attached, other) && p.end >= replica.log.end())
+      p.caught_up = std::max(p.caught_up, last_fetch);
+    if (gone) {
+      p.dirty = false;
+      replica.lead->attached = static_cast<NodeSet>(replica.lead->attached & ~set_of(other));
+    }
     concerned = concerned || has(replica.lead->isr, other);
   }
   if (concerned) schedule_check();
 }
 
-/// A follower outside the ISR may join when it has all committed records and has reached the start of this epoch.
-/// (The leader looks when a fetch comes; idle fetches come every replica.fetch.wait.max.ms, so whenever something
-/// changes it is as if one came now.)
+/// A follower outside the ISR may join when it has all committed records and has reached the start of this
+/// epoch. (The leader looks when a fetch comes; idle fetches come every replica.fetch.wait.max.ms, so
+/// whenever something changes it is as if one came now.)
 void Node::maybe_join(Partition& partition, Leadership& lead, std::uint32_t slot) {
   const NodeIndex node = partition.node(slot);
   if (has(static_cast<NodeSet>(lead.isr | lead.joining), node)) return;
   const Replica& replica = *partition.replica(index_);
   const Progress& p = lead.followers[slot];
-  if (!p.attached || p.truncate_to >= 0 || p.end < replica.high_watermark || p.end < lead.epoch_start) return;
+  if (!has(lead.attached, node) || p.truncate_to >= 0 || p.end < replica.high_watermark ||
+      p.end < lead.epoch_start)
+    return;
   if (!fetching(node) || !cluster_.controller().eligible(node)) return;
   ask_isr(partition, lead, static_cast<NodeSet>(lead.isr | set_of(node)));
 }
@@ -78,7 +85,7 @@ void Node::controller_changed() {
     for (std::uint32_t s = 0; s < partition->replication; ++s) {
       if (partition->node(s) != index_) maybe_join(*partition, lead, s);
     }
-    if (troubled(*partition, lead)) schedule_check();
+    if (troubled(lead)) schedule_check();
   }
 }
 
@@ -118,7 +125,8 @@ void Node::check_isr() {
   if (again) schedule_check();
 }
 
-// ---- request timeouts of what waits for replication ------------------------------------------------------------------
+// ---- request timeouts of what waits for replication
+// ------------------------------------------------------------------
 
 void Node::schedule_expiry() {
   if (expiry_scheduled_) return;

@@ -33,7 +33,8 @@ void Node::produce(ProduceRequest* r) {
 
 /// The client's connection is read again.
 void Node::next_produce(Component* client) {
-  const auto at = std::find_if(connections_.begin(), connections_.end(), [&](auto* c) { return c->client == client; });
+  const auto at =
+      std::find_if(connections_.begin(), connections_.end(), [&](auto* c) { return c->client == client; });
   if (at == connections_.end()) return;
   ProducerConnection& c = **at;
   if (c.queued.empty()) {
@@ -82,7 +83,8 @@ ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part
   if (!leads(*partition)) return refuse(Error::not_leader_or_follower);
   Replica& replica = *partition->replica(index_);
   if (part.batch->bytes > partition->topic.max_message_bytes) return refuse(Error::message_too_large);
-  if (r.acks == -1 && size_of(replica.lead->isr) < partition->topic.min_insync_replicas) return refuse(Error::not_enough_replicas);
+  if (r.acks == -1 && size_of(replica.lead->isr) < partition->topic.min_insync_replicas)
+    return refuse(Error::not_enough_replicas);
   const ProducerLedger::Check check = replica.lead->ledger.check(*part.batch);
   if (check.error != Error::none) return refuse(check.error);
   if (check.duplicate_of >= 0) {
@@ -103,10 +105,10 @@ void Node::write(Partition& partition, Replica& replica, Batch* batch) {
   lead.ledger.appended(*batch, entry.base);
   replica.log.append(world().now(), entry, partition.topic);
   for (std::uint32_t s = 0; s < partition.replication; ++s) {
-    Progress& p = lead.followers[s];
-    if (p.attached) mark_dirty(partition, p, partition.node(s));
+    const NodeIndex node = partition.node(s);
+    if (has(lead.attached, node)) mark_dirty(partition, lead.followers[s], node);
   }
-  if (troubled(partition, lead)) schedule_check();
+  if (troubled(lead)) schedule_check();
 }
 
 void Node::wait(Replica& replica, std::int64_t offset, Pending* pending, std::uint32_t part) {
@@ -125,7 +127,8 @@ Error Node::append(Partition& partition, Batch* batch, Pending* pending, std::ui
   };
   if (!leads(partition)) return refuse(Error::not_leader_or_follower);
   Replica& replica = *partition.replica(index_);
-  if (size_of(replica.lead->isr) < partition.topic.min_insync_replicas) return refuse(Error::not_enough_replicas);
+  if (size_of(replica.lead->isr) < partition.topic.min_insync_replicas)
+    return refuse(Error::not_enough_replicas);
   write(partition, replica, batch);
   wait(replica, replica.log.end(), pending, part);
   advance(partition, replica);
@@ -157,12 +160,15 @@ void Node::finished(Pending* pending, std::uint32_t part, Error error) {
       return;
     }
     case PendingKind::marker:
-    case PendingKind::transaction: return transactions().finished(pending, part, error);
-    default: return groups().finished(pending, error);
+    case PendingKind::transaction:
+      return transactions().finished(pending, part, error);
+    default:
+      return groups().finished(pending, error);
   }
 }
 
-// ---- verification of transactions (KIP-890 part 1; kafka AddPartitionsToTxnManager) ----------------------------------
+// ---- verification of transactions (KIP-890 part 1; kafka AddPartitionsToTxnManager)
+// ----------------------------------
 
 /// True when the request is held until the transaction's coordinator has confirmed its partitions.
 bool Node::verify(ProduceRequest* r) {
@@ -193,17 +199,20 @@ void Node::ask_verification(Verification* v) {
     transactions().verify(v);
     verified(v);
   } else if (coordinator == no_node || !world().alive(cluster_.process(coordinator))) {
-    v->error = Error::not_enough_replicas;  // what produce answers when the coordinator cannot be asked: retriable
+    v->error =
+        Error::not_enough_replicas;  // what produce answers when the coordinator cannot be asked: retriable
     verified(v);
   } else {
     v->token = next_token_++;
     verifications_.push_back(v);
-    world().network().send(owner, cluster_.at(coordinator), 80, on_verify, reinterpret_cast<std::uint64_t>(v));
+    world().network().send(owner, cluster_.at(coordinator), 80, on_verify,
+                           reinterpret_cast<std::uint64_t>(v));
   }
 }
 
 void Node::verified(std::uint32_t token) {
-  const auto at = std::find_if(verifications_.begin(), verifications_.end(), [&](auto* v) { return v->token == token; });
+  const auto at =
+      std::find_if(verifications_.begin(), verifications_.end(), [&](auto* v) { return v->token == token; });
   if (at == verifications_.end()) return;  // given up meanwhile
   Verification* v = *at;
   verifications_.erase(at);

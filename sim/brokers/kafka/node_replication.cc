@@ -18,7 +18,8 @@ void Node::mark_dirty(const Partition& partition, Progress& progress, NodeIndex 
   Channel& channel = cluster_.channel(follower, index_);
   channel.dirty.push_back(partition.place);
   pending_flush_ |= set_of(follower);
-  if (channel.computed && !channel.scheduled) schedule_fetch(channel, follower);  // to send it as soon as it can
+  if (channel.computed && !channel.scheduled)
+    schedule_fetch(channel, follower);  // to send it as soon as it can
 }
 
 void Node::flush() {
@@ -32,8 +33,8 @@ void Node::flush() {
   if (attach_wanted_ != 0) attach_to_leaders();
 }
 
-/// Answers the follower's parked fetch, if it is here, with everything there is for it. True when the next fetch is
-/// computed and yet to be scheduled.
+/// Answers the follower's parked fetch, if it is here, with everything there is for it. True when the next
+/// fetch is computed and yet to be scheduled.
 bool Node::respond(NodeIndex follower) {
   Channel& channel = cluster_.channel(follower, index_);
   if (!channel.up || !channel.parked || channel.dirty.empty()) return false;
@@ -51,7 +52,8 @@ bool Node::respond(NodeIndex follower) {
   const auto size = static_cast<std::uint32_t>(bytes + parts);
   channel.computed = fetching(follower);
   if (!channel.computed) {
-    world().network().send(owner, cluster_.at(follower), size, on_replica_data, channel.ticket, channel.generation, index_);
+    world().network().send(owner, cluster_.at(follower), size, on_replica_data, channel.ticket,
+                           channel.generation, index_);
     return false;
   }
   const ProcessId to = cluster_.process(follower);
@@ -65,12 +67,13 @@ bool Node::respond(NodeIndex follower) {
 /// Time on the wire. (The connections of fetchers are their own, so nothing else delays what is on them.)
 Duration Node::way(ProcessId from, ProcessId to, std::uint32_t bytes) {
   const std::uint64_t rate = world().setup().scenario.network.bytes_per_second;
-  const Duration sending = rate == 0 ? Duration{} : Duration{static_cast<std::int64_t>(bytes * 1'000'000'000ull / rate)};
+  const Duration sending =
+      rate == 0 ? Duration{} : Duration{static_cast<std::int64_t>(bytes * 1'000'000'000ull / rate)};
   return world().network().delay(from, to) + sending;
 }
 
-/// Of the responses that went out together, the one that is acknowledged last has an event; the others only where
-/// they could move something without it.
+/// Of the responses that went out together, the one that is acknowledged last has an event; the others only
+/// where they could move something without it.
 void Node::schedule_fetches(NodeSet sent) {
   NodeIndex last = no_node;
   for (NodeIndex f = 0; f < cluster_.size(); ++f) {
@@ -84,8 +87,8 @@ void Node::schedule_fetches(NodeSet sent) {
   }
 }
 
-/// Whether nothing can come of this follower's fetch before that of `last` is there: both are in sync in each of the
-/// partitions, so that the high watermark waits for both.
+/// Whether nothing can come of this follower's fetch before that of `last` is there: both are in sync in each
+/// of the partitions, so that the high watermark waits for both.
 bool Node::covered(const Channel& channel, NodeIndex follower, NodeIndex last) const {
   const Vec<ReplicaPart>& others = cluster_.channel(last, index_).parts;
   for (std::size_t i = 0; i < channel.parts.size(); ++i) {
@@ -99,7 +102,8 @@ bool Node::covered(const Channel& channel, NodeIndex follower, NodeIndex last) c
 
 void Node::schedule_fetch(Channel& channel, NodeIndex follower) {
   channel.scheduled = true;
-  world().schedule(std::max(channel.back, world().now()), *this, on_replica_fetch, channel.ticket, channel.generation, follower);
+  world().schedule(std::max(channel.back, world().now()), *this, on_replica_fetch, channel.ticket,
+                   channel.generation, follower);
 }
 
 /// Takes note of what has reached this node by now.
@@ -117,8 +121,8 @@ void Node::settle() {
   }
 }
 
-/// Somebody's life is about to change: what is still on the wire to this follower becomes a message, what it has sent
-/// gets an event.
+/// Somebody's life is about to change: what is still on the wire to this follower becomes a message, what it
+/// has sent gets an event.
 void Node::settle_for_good() {
   if (world().alive(owner)) settle();
   for (NodeIndex leader = 0; leader < cluster_.size(); ++leader) {
@@ -144,7 +148,7 @@ bool Node::respond_part(Channel& channel, NodeIndex follower, PlaceId place, std
   if (replica.lead == nullptr) return false;
   Progress& progress = replica.lead->followers[partition.slot(follower)];
   progress.dirty = false;
-  if (!progress.attached) return false;
+  if (!has(replica.lead->attached, follower)) return false;
   ReplicaPart part;
   part.place = place;
   part.epoch = replica.lead->epoch;
@@ -190,7 +194,8 @@ void Node::take(Channel& channel, NodeIndex leader) {
 void Node::replicate(Channel& channel, NodeIndex leader) {
   take(channel, leader);
   const auto size = static_cast<std::uint32_t>(fetch_bytes + fetch_bytes_a_part * channel.parts.size());
-  world().network().send(owner, cluster_.at(leader), size, on_replica_fetch, channel.ticket, channel.generation, index_);
+  world().network().send(owner, cluster_.at(leader), size, on_replica_fetch, channel.ticket,
+                         channel.generation, index_);
 }
 
 void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) {
@@ -204,7 +209,8 @@ void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) 
     return;
   }
   if (part.truncate_to >= 0) replica.log.truncate(part.truncate_to);
-  for (std::uint32_t i = 0; i < part.count; ++i) replica.log.append(world().now(), entries[i], partition.topic);
+  for (std::uint32_t i = 0; i < part.count; ++i)
+    replica.log.append(world().now(), entries[i], partition.topic);
   part.end = replica.log.end();
   replica.high_watermark = std::min(std::max(part.high_watermark, replica.high_watermark), part.end);
 }
@@ -222,7 +228,8 @@ void Node::fetched(Channel& channel, NodeIndex follower, Instant at) {
     if (replica.lead == nullptr || replica.lead->epoch != part.epoch || part.end < 0) continue;
     note_fetch(partition, *replica.lead, partition.slot(follower), part.end, at);
   }
-  for (const ReplicaPart& part : channel.parts) {  // (what this has others append goes into the next response)
+  for (const ReplicaPart& part :
+       channel.parts) {  // (what this has others append goes into the next response)
     Partition& partition = *cluster_.partition(part.place);
     Replica& replica = *partition.replica(index_);
     if (replica.lead != nullptr) advance(partition, replica);
@@ -231,7 +238,8 @@ void Node::fetched(Channel& channel, NodeIndex follower, Instant at) {
   pending_flush_ |= set_of(follower);
 }
 
-void Node::note_fetch(Partition& partition, Leadership& lead, std::uint32_t slot, std::int64_t end, Instant at) {
+void Node::note_fetch(Partition& partition, Leadership& lead, std::uint32_t slot, std::int64_t end,
+                      Instant at) {
   Progress& p = lead.followers[slot];
   const std::int64_t leader_end = partition.replicas[partition.slot(index_)].log.end();
   if (end >= leader_end) {
@@ -260,16 +268,19 @@ void Node::advance(Partition& partition, Replica& replica) {
   }
   if (least <= replica.high_watermark) return;
   replica.high_watermark = least;
-  while (replica.lead == &lead && !lead.waiters.empty() && lead.waiters.front().offset <= replica.high_watermark) {
+  while (replica.lead == &lead && !lead.waiters.empty() &&
+         lead.waiters.front().offset <= replica.high_watermark) {
     const Waiter done = lead.waiters.front();
     lead.waiters.pop_front();
-    const bool enough = size_of(static_cast<NodeSet>(lead.isr | lead.joining)) >= partition.topic.min_insync_replicas;
+    const bool enough =
+        size_of(static_cast<NodeSet>(lead.isr | lead.joining)) >= partition.topic.min_insync_replicas;
     finished(done.pending, done.part, enough ? Error::none : Error::not_enough_replicas_after_append);
   }
   if (replica.lead == &lead && !lead.fetches.empty()) wake(lead);
 }
 
-// ---- attaching -------------------------------------------------------------------------------------------------
+// ---- attaching
+// -------------------------------------------------------------------------------------------------
 
 /// At the leader: a node follows some of its partitions from now on.
 void Node::attach(Attach* attach) {
@@ -299,7 +310,7 @@ void Node::attach_one(const Attach::Item& item, NodeIndex follower) {
   const std::uint32_t slot = partition.slot(follower);
   Progress& p = replica.lead->followers[slot];
   const Log& theirs = partition.replicas[slot].log;
-  p.attached = true;
+  replica.lead->attached |= set_of(follower);
   p.truncate_to = divergence(replica.log, theirs);
   if (p.truncate_to >= 0) {
     mark_dirty(partition, p, follower);

@@ -11,7 +11,8 @@ namespace mqlab::sim::kafka {
 
 void Node::update(const MetadataUpdate& update) {
   if (!ready_ && update.unfenced != index_) return;  // still starting: it will be sent everything
-  for (const MetadataUpdate::Change& change : update.changes) apply(*cluster_.partition(change.place), change.decision);
+  for (const MetadataUpdate::Change& change : update.changes)
+    apply(*cluster_.partition(change.place), change.decision);
   if (update.unfenced == index_) ready_ = true;
   if (update.unfenced == no_node || update.unfenced == index_) return;
   for (PlaceId place = 0; place < cluster_.places(); ++place) {
@@ -77,7 +78,7 @@ void Node::become_leader(Partition& partition, Replica& replica) {
     if (cluster_.channel(from, index_).up) attach_one(item, from);
   }
   advance(partition, replica);
-  if (troubled(partition, lead)) schedule_check();
+  if (troubled(lead)) schedule_check();
   if (partition.use == Use::offsets) groups().load(partition);
   if (partition.use == Use::transactions) transactions().load(partition);
 }
@@ -114,7 +115,8 @@ void Node::attach_to_leaders() {
       if (view(place).leader == leader) message->items.push_back({place, view(place).leader_epoch});
     }
     const auto bytes = static_cast<std::uint32_t>(60 + 40 * message->items.size());
-    world().network().send(owner, cluster_.at(leader), bytes, on_attach, reinterpret_cast<std::uint64_t>(message));
+    world().network().send(owner, cluster_.at(leader), bytes, on_attach,
+                           reinterpret_cast<std::uint64_t>(message));
   }
   attach_wanted_ = 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "core/base/limits.h"
 #include "core/base/ring.h"
 #include "sim/brokers/kafka/log.h"
 #include "sim/brokers/kafka/pending.h"
@@ -31,12 +32,11 @@ struct Decision {
 
 /// What a leader knows of one follower (kafka Replica.updateFetchStateOrThrow).
 struct Progress {
-  std::int64_t end = -1;          ///< its log end as of its latest fetch; −1 = has not fetched in this epoch
+  std::int64_t end = -1;  ///< its log end as of its latest fetch; −1 = has not fetched in this epoch
   std::int64_t truncate_to = -1;  ///< tell it to cut its log there first
   std::int64_t leader_end = 0;    ///< the leader's log end at that fetch
   Instant fetched = {};           ///< when that fetch came
   Instant caught_up = {};         ///< when it was last known to have everything
-  bool attached = false;          ///< its fetches come
   bool dirty = false;             ///< there is something to send: listed in Channel::dirty
 };
 
@@ -49,19 +49,21 @@ struct Waiter {
 
 /// A leader's state of one partition. Made when a replica becomes leader, dropped when it resigns.
 struct Leadership {
-  Leadership(Arena& arena, std::uint32_t replicas) : ledger(arena), followers(arena), waiters(arena), fetches(arena) {
+  Leadership(Arena& arena, std::uint32_t replicas)
+      : ledger(arena), followers(arena), waiters(arena), fetches(arena) {
     followers.resize(replicas);
   }
   std::uint32_t epoch = 0;
-  std::uint32_t version = 0;     ///< of the decision it knows
-  NodeSet isr = 0;               ///< as decided
-  NodeSet joining = 0;           ///< asked of the controller; counted for the high watermark already (maximal ISR)
-  NodeSet asked = 0;             ///< the ISR that was asked for; 0 = nothing under way
+  std::uint32_t version = 0;  ///< of the decision it knows
+  NodeSet isr = 0;            ///< as decided
+  NodeSet attached = 0;       ///< followers that fetch in this epoch
+  NodeSet joining = 0;  ///< asked of the controller; counted for the high watermark already (maximal ISR)
+  NodeSet asked = 0;    ///< the ISR that was asked for; 0 = nothing under way
   std::int64_t epoch_start = 0;  ///< log end when it became leader
   ProducerLedger ledger;
-  Vec<Progress> followers;       ///< by slot of the assignment; the leader's own is unused
-  Ring<Waiter> waiters;          ///< by offset
-  Vec<ParkedFetch*> fetches;     ///< waiting for data of this partition
+  Vec<Progress> followers;    ///< by slot of the assignment; the leader's own is unused
+  Ring<Waiter> waiters;       ///< by offset
+  Vec<ParkedFetch*> fetches;  ///< waiting for data of this partition
 };
 
 struct Replica {
@@ -76,20 +78,20 @@ enum class Use : std::uint8_t { records, offsets, transactions };
 struct Partition {
   PlaceId place = no_place;
   Use use = Use::records;
-  std::uint32_t number = 0;      ///< offsets: the group; transactions: the transactional id
-  NodeIndex first = 0;           ///< replica i lies on node (first + i) mod nodes
+  std::uint32_t number = 0;  ///< offsets: the group; transactions: the transactional id
   std::uint8_t replication = 1;
-  std::uint8_t nodes = 1;
+  NodeIndex node_of_slot[limits::nodes] = {};     ///< where replica i lies: the order of the assignment
+  std::uint8_t slot_of_node[limits::nodes] = {};  ///< replication = nowhere
   KafkaTopic topic;
-  Replica* replicas = nullptr;   ///< `replication` of them
+  Replica* replicas = nullptr;  ///< `replication` of them
 
   Decision decided;
-  NodeSet eligible = 0;          ///< KIP-966: eligible leader replicas
+  NodeSet eligible = 0;             ///< KIP-966: eligible leader replicas
   NodeIndex last_leader = no_node;  ///< last known leader while nobody is in sync
 
   /// The replica number of a node; ≥ replication when it has none.
-  std::uint32_t slot(NodeIndex node) const { return static_cast<std::uint32_t>(node + nodes - first) % nodes; }
-  NodeIndex node(std::uint32_t s) const { return static_cast<NodeIndex>((first + s) % nodes); }
+  std::uint32_t slot(NodeIndex node) const { return slot_of_node[node]; }
+  NodeIndex node(std::uint32_t s) const { return node_of_slot[s]; }
   Replica* replica(NodeIndex node_index) const {
     const std::uint32_t s = slot(node_index);
     return s < replication ? &replicas[s] : nullptr;

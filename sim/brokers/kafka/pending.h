@@ -1,4 +1,5 @@
-// What waits at a node: appends for replication, fetches for data, requests for the verification of a transaction.
+// What waits at a node: appends for replication, fetches for data, requests for the verification of a
+// transaction.
 #pragma once
 #include <cstdint>
 
@@ -8,12 +9,19 @@
 namespace mqlab::sim::kafka {
 
 /// Who is told when an append with acks=all has been replicated, or will not be.
-enum class PendingKind : std::uint8_t { produce, offset_commit, txn_offset_commit, group, marker, transaction };
+enum class PendingKind : std::uint8_t {
+  produce,
+  offset_commit,
+  txn_offset_commit,
+  group,
+  marker,
+  transaction
+};
 
 struct Pending {
   PendingKind kind = PendingKind::produce;
-  std::uint32_t open = 0;                 ///< appends that have not ended
-  Instant deadline = Instant::never();    ///< request timeout in purgatory
+  std::uint32_t open = 0;               ///< appends that have not ended
+  Instant deadline = Instant::never();  ///< request timeout in purgatory
 };
 
 struct PendingProduce : Pending {
@@ -38,19 +46,19 @@ struct ParkedFetch {
   Instant since = {};
 };
 
-/// A leader asks the coordinator whether a partition belongs to the ongoing transaction of a producer before the
-/// first append of that transaction (KIP-890 part 1).
+/// A leader asks the coordinator whether a partition belongs to the ongoing transaction of a producer before
+/// the first append of that transaction (KIP-890 part 1).
 struct Verification {
   explicit Verification(Arena& arena) : places(arena) {}
-  ProcessId from = no_process;        ///< the leader's node
+  ProcessId from = no_process;  ///< the leader's node
   std::uint32_t token = 0;
   std::uint32_t transactional_id = 0;
   std::int64_t producer = -1;
   std::int16_t epoch = -1;
-  std::uint8_t leader = 0;            ///< node that asks
-  std::uint8_t coordinator = 0;       ///< node that is asked
+  std::uint8_t leader = 0;       ///< node that asks
+  std::uint8_t coordinator = 0;  ///< node that is asked
   Error error = Error::none;
-  Request* request = nullptr;         ///< held meanwhile
+  Request* request = nullptr;  ///< held meanwhile
   Vec<PlaceId> places;
 };
 

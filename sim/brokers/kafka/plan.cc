@@ -7,7 +7,8 @@
 
 namespace mqlab::sim {
 
-std::unique_ptr<ClusterPlan> plan_kafka(const Scenario& scenario, const Topology& topology, std::uint32_t broker) {
+std::unique_ptr<ClusterPlan> plan_kafka(const Scenario& scenario, const Topology& topology,
+                                        std::uint32_t broker) {
   return std::make_unique<kafka::KafkaPlan>(scenario, topology, broker);
 }
 
@@ -28,18 +29,21 @@ KafkaPlan::KafkaPlan(const Scenario& scenario, const Topology& topology, std::ui
     topics_[t] = resolve_topic(scenario, topic, spec);
     if (topic.replication > spec.nodes) {
       throw ScenarioError(scenario.file, topic.line, "topics." + topic.name + ".replication",
-                          std::to_string(topic.replication) + " replicas need as many nodes; " + spec.name + " has " +
-                              std::to_string(spec.nodes));
+                          std::to_string(topic.replication) + " replicas need as many nodes; " + spec.name +
+                              " has " + std::to_string(spec.nodes));
     }
   }
   client::plan_clients(scenario, topology, broker, clients_);
-  // Idle for longer than any client keeps something to itself, and than a broker, a group or a transaction takes to
-  // give somebody up.
-  const Duration failover = values_.session_timeout + values_.quorum_fetch_timeout + values_.quorum_backoff_max;
+  // Idle for longer than any client keeps something to itself, and than a broker, a group or a transaction
+  // takes to give somebody up.
+  const Duration failover =
+      values_.session_timeout + values_.quorum_fetch_timeout + values_.quorum_backoff_max;
   settle_ = std::max(clients_.settle, failover);
 }
 
-Cluster* KafkaPlan::make(World& world) const { return world.arena().make<KafkaCluster>(world, *this, broker_); }
+Cluster* KafkaPlan::make(World& world) const {
+  return world.arena().make<KafkaCluster>(world, *this, broker_);
+}
 
 Capabilities KafkaPlan::capabilities(ProcessId process) const {
   const client::ClientPlan& plan = clients_.plans[process];

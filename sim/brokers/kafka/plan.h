@@ -10,7 +10,8 @@
 namespace mqlab::sim {
 
 /// Throws ScenarioError for settings that do not exist or contradict each other.
-std::unique_ptr<ClusterPlan> plan_kafka(const Scenario& scenario, const Topology& topology, std::uint32_t broker);
+std::unique_ptr<ClusterPlan> plan_kafka(const Scenario& scenario, const Topology& topology,
+                                        std::uint32_t broker);
 
 namespace kafka {
 

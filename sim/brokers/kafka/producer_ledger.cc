@@ -19,10 +19,12 @@ ProducerLedger::Check ProducerLedger::check(const Batch& batch) const {
   const std::int32_t last = sequence_after(batch.first_sequence, batch.count - 1);
   if (batch.epoch == p->epoch) {
     for (std::uint32_t i = 0; i < p->count; ++i) {
-      if (p->sent[i].first == batch.first_sequence && p->sent[i].last == last) return {Error::none, p->sent[i].base};
+      if (p->sent[i].first == batch.first_sequence && p->sent[i].last == last)
+        return {Error::none, p->sent[i].base};
     }
   }
-  const std::int32_t expected = batch.epoch != p->epoch || p->count == 0 ? 0 : sequence_after(p->last_sequence(), 1);
+  const std::int32_t expected =
+      batch.epoch != p->epoch || p->count == 0 ? 0 : sequence_after(p->last_sequence(), 1);
   if (batch.first_sequence != expected) return {Error::out_of_order_sequence, -1};
   if (!batch.transactional && p->open_first >= 0) return {Error::invalid_txn_state, -1};
   return {};
@@ -33,7 +35,8 @@ Error ProducerLedger::check_epoch(std::int64_t producer, std::int16_t epoch) con
   return p != nullptr && epoch < p->epoch ? Error::invalid_producer_epoch : Error::none;
 }
 
-Error ProducerLedger::check_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch) const {
+Error ProducerLedger::check_marker(std::int64_t producer, std::int16_t epoch,
+                                   std::int32_t coordinator_epoch) const {
   const Producer* p = find(producer);
   if (p == nullptr) return Error::none;
   if (epoch < p->epoch) return Error::invalid_producer_epoch;

@@ -1,6 +1,6 @@
-// What a partition's leader knows of producers: the last batches of each, open and aborted transactions. It is a
-// function of the log alone, so a new leader rebuilds it from its log and followers need none.
-// Rules: kafka ProducerStateEntry, ProducerAppendInfo, UnifiedLog.
+// What a partition's leader knows of producers: the last batches of each, open and aborted transactions. It
+// is a function of the log alone, so a new leader rebuilds it from its log and followers need none. Rules:
+// kafka ProducerStateEntry, ProducerAppendInfo, UnifiedLog.
 #pragma once
 #include <cstdint>
 
@@ -17,11 +17,13 @@ class ProducerLedger {
     Error error = Error::none;
     std::int64_t duplicate_of = -1;  ///< base offset of the first append when the batch is a repeat
   };
-  /// Whether a client's batch may be appended: epoch, repeats within the last five batches, gap in the sequence.
+  /// Whether a client's batch may be appended: epoch, repeats within the last five batches, gap in the
+  /// sequence.
   Check check(const Batch& batch) const;
   /// Whether the group coordinator may append for this producer: only the epoch counts.
   Error check_epoch(std::int64_t producer, std::int16_t epoch) const;
-  /// Whether a transaction marker may be written (kafka ProducerAppendInfo.checkProducerEpoch, appendEndTxnMarker).
+  /// Whether a transaction marker may be written (kafka ProducerAppendInfo.checkProducerEpoch,
+  /// appendEndTxnMarker).
   Error check_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch) const;
   /// True when the batch would be the first of its transaction here.
   bool opens_transaction(const Batch& batch) const;
@@ -30,14 +32,15 @@ class ProducerLedger {
   void appended(const Batch& batch, std::int64_t base);
   void rebuild(const Log& log);
 
-  /// The last stable offset: the first offset of the earliest transaction that is open, or whose marker is not yet
-  /// replicated, else the high watermark.
+  /// The last stable offset: the first offset of the earliest transaction that is open, or whose marker is
+  /// not yet replicated, else the high watermark.
   std::int64_t last_stable(std::int64_t high_watermark);
   bool aborted(const Batch& batch, std::int64_t base) const;
   bool open(const Batch& batch, std::int64_t base) const;
 
  private:
-  static constexpr std::uint32_t window = 5;  ///< batches kept per producer (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
+  static constexpr std::uint32_t window =
+      5;  ///< batches kept per producer (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
   struct Sent {
     std::int32_t first = -1;
     std::int32_t last = -1;
@@ -48,7 +51,7 @@ class ProducerLedger {
     std::int64_t open_first = -1;  ///< first offset of its open transaction
     std::int32_t coordinator_epoch = -1;
     std::int16_t epoch = -1;
-    std::uint8_t next = 0;         ///< where the next batch goes in `sent`
+    std::uint8_t next = 0;  ///< where the next batch goes in `sent`
     std::uint8_t count = 0;
     Sent sent[window] = {};
     std::int32_t last_sequence() const { return count == 0 ? -1 : sent[(next + window - 1) % window].last; }
@@ -66,7 +69,8 @@ class ProducerLedger {
   Vec<Ended> unreplicated_;  // markers not yet below the high watermark
 };
 
-/// Number of a sequence `n` steps after `first`; wraps after 2³¹ − 1 to 0 (kafka DefaultRecordBatch.incrementSequence).
+/// Number of a sequence `n` steps after `first`; wraps after 2³¹ − 1 to 0 (kafka
+/// DefaultRecordBatch.incrementSequence).
 constexpr std::int32_t sequence_after(std::int32_t first, std::uint32_t n) {
   return static_cast<std::int32_t>((static_cast<std::uint64_t>(first) + n) & 0x7fff'ffff);
 }

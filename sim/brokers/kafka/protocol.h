@@ -1,6 +1,6 @@
-// What simulated Kafka clients and brokers say to each other: Kafka's requests with the fields that change behaviour.
-// A request or answer is one arena object; the receiver gives it back with Arena::recycle once it has read it
-// (arrays inside are Vec and must be destroyed: use destroy()).
+// What simulated Kafka clients and brokers say to each other: Kafka's requests with the fields that change
+// behaviour. A request or answer is one arena object; the receiver gives it back with Arena::recycle once it
+// has read it (arrays inside are Vec and must be destroyed: use destroy()).
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -45,8 +45,8 @@ enum class Error : std::int16_t {
   unstable_offset_commit = 88,
   producer_fenced = 90,
   transaction_abortable = 120,
-  disconnected = -2,   ///< not on the wire: the client's own word for a closed connection
-  timed_out_local = -3 ///< not on the wire: the client gave the request up (request or socket timeout)
+  disconnected = -2,    ///< not on the wire: the client's own word for a closed connection
+  timed_out_local = -3  ///< not on the wire: the client gave the request up (request or socket timeout)
 };
 
 /// One record as a producer gave it.
@@ -63,20 +63,21 @@ struct Record {
 
 enum class Control : std::uint8_t { none, commit, abort };
 
-/// A record batch. Shared by the producer that may resend it, the leader's log and the followers' logs: counted,
-/// given back when the last of them drops it. Offsets are the log's own (see LogEntry on the broker's side).
+/// A record batch. Shared by the producer that may resend it, the leader's log and the followers' logs:
+/// counted, given back when the last of them drops it. Offsets are the log's own (see LogEntry on the
+/// broker's side).
 struct Batch {
   std::uint32_t references = 1;
-  std::uint32_t count = 0;       ///< records; 1 for a control batch, which has no records
-  std::uint32_t bytes = 0;       ///< encoded size: 61 + per record (see record_bytes)
-  std::int64_t producer = -1;    ///< producer id; −1 = not idempotent
+  std::uint32_t count = 0;     ///< records; 1 for a control batch, which has no records
+  std::uint32_t bytes = 0;     ///< encoded size: 61 + per record (see record_bytes)
+  std::int64_t producer = -1;  ///< producer id; −1 = not idempotent
   std::int16_t epoch = -1;
   std::int32_t first_sequence = -1;
   bool transactional = false;
   Control control = Control::none;
-  bool payloads = false;         ///< some record has a payload to give back
-  std::uint32_t capacity = 0;    ///< room in `records`; ≥ count
-  Record* records = nullptr;     ///< `count` of them, in the arena
+  bool payloads = false;       ///< some record has a payload to give back
+  std::uint32_t capacity = 0;  ///< room in `records`; ≥ count
+  Record* records = nullptr;   ///< `count` of them, in the arena
 };
 
 /// Drops one reference; the last one gives records and payloads back.
@@ -97,8 +98,8 @@ struct Request {
   RequestKind kind = RequestKind::none;
   ProcessId from = no_process;
   std::uint32_t correlation = 0;
-  Component* reply_to = nullptr;    ///< answers go here as SimEvent{kind = answer_event, a = Answer*}
-  bool answer_lost = false;         ///< a fault: carry it out, send nothing back
+  Component* reply_to = nullptr;  ///< answers go here as SimEvent{kind = answer_event, a = Answer*}
+  bool answer_lost = false;       ///< a fault: carry it out, send nothing back
 };
 inline constexpr std::uint16_t request_event = 1;  ///< at a broker node: a = Request*
 inline constexpr std::uint16_t answer_event = 1;   ///< at a client: a = Answer*
@@ -113,20 +114,20 @@ struct Answer {
 
 struct ProducePart {
   PlaceId place = no_place;
-  Batch* batch = nullptr;            ///< referenced (counted) for the request's life; the broker drops that one
+  Batch* batch = nullptr;  ///< referenced (counted) for the request's life; the broker drops that one
 };
 struct ProduceRequest : Request {
   explicit ProduceRequest(Arena& a) : parts(a) {}
-  std::int8_t acks = -1;             ///< −1 all, 0 (no answer is sent), 1
+  std::int8_t acks = -1;  ///< −1 all, 0 (no answer is sent), 1
   Duration timeout = Duration::seconds(30);
-  std::uint32_t transactional_id = 0;///< number of the transactional id; 0 = none
-  Vec<ProducePart> parts;            ///< at most one batch a partition
+  std::uint32_t transactional_id = 0;  ///< number of the transactional id; 0 = none
+  Vec<ProducePart> parts;              ///< at most one batch a partition
 };
 struct ProducedPart {
   PlaceId place = no_place;
   Error error = Error::none;
   std::int64_t base_offset = -1;
-  bool duplicate = false;            ///< recognised by sequence; base_offset is the first append's
+  bool duplicate = false;  ///< recognised by sequence; base_offset is the first append's
 };
 struct ProduceAnswer : Answer {
   explicit ProduceAnswer(Arena& a) : parts(a) {}
@@ -138,31 +139,31 @@ struct FetchPart {
   std::int64_t offset = 0;
   std::uint32_t max_bytes = 0;
 };
-/// One fetch a client and node: a new one replaces what that node still parks for `reply_to` (whose answer, if it is on
-/// its way already, the client ignores by its correlation).
+/// One fetch a client and node: a new one replaces what that node still parks for `reply_to` (whose answer,
+/// if it is on its way already, the client ignores by its correlation).
 struct FetchRequest : Request {
   explicit FetchRequest(Arena& a) : parts(a) {}
   bool read_committed = false;
   std::uint32_t min_bytes = 1;
   std::uint32_t max_bytes = 50u << 20;
-  Duration max_wait = {};            ///< the broker parks it so long; parked fetches cost no events
+  Duration max_wait = {};  ///< the broker parks it so long; parked fetches cost no events
   Vec<FetchPart> parts;
 };
 /// Records of one batch within a fetch answer: [first, first + count) of batch->records.
 struct FetchedRecords {
-  Batch* batch = nullptr;            ///< referenced (counted) for the answer's life
+  Batch* batch = nullptr;  ///< referenced (counted) for the answer's life
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  std::int64_t offset = 0;           ///< of the first of them
+  std::int64_t offset = 0;  ///< of the first of them
 };
 struct FetchedPart {
   PlaceId place = no_place;
   Error error = Error::none;
-  std::int64_t next_offset = 0;      ///< where to read on; passes markers and, if read_committed, aborted records
+  std::int64_t next_offset = 0;  ///< where to read on; passes markers and, if read_committed, aborted records
   std::int64_t high_watermark = -1;
   std::int64_t last_stable = -1;
   std::int64_t log_start = 0;
-  std::uint32_t first_run = 0;       ///< index into FetchAnswer::runs
+  std::uint32_t first_run = 0;  ///< index into FetchAnswer::runs
   std::uint32_t runs = 0;
 };
 struct FetchAnswer : Answer {
@@ -173,7 +174,7 @@ struct FetchAnswer : Answer {
 
 struct ListOffsetsRequest : Request {
   PlaceId place = no_place;
-  bool latest = false;               ///< else earliest
+  bool latest = false;  ///< else earliest
   bool read_committed = false;
 };
 struct ListOffsetsAnswer : Answer {
@@ -185,13 +186,14 @@ struct ListOffsetsAnswer : Answer {
 struct JoinGroupRequest : Request {
   explicit JoinGroupRequest(Arena& a) : owned(a), topics(a) {}
   std::uint32_t group = 0;
-  std::uint32_t member = 0;          ///< 0 = new
-  std::uint32_t static_instance = 0; ///< group.instance.id's number; 0 = dynamic
+  std::uint32_t member = 0;           ///< 0 = new
+  std::uint32_t static_instance = 0;  ///< group.instance.id's number; 0 = dynamic
   Duration session_timeout = {};
-  Duration rebalance_timeout = {};   ///< max.poll.interval.ms
-  Duration heartbeat_interval = Duration::seconds(3);  ///< beats are computed from the member's latest join or sync
+  Duration rebalance_timeout = {};  ///< max.poll.interval.ms
+  Duration heartbeat_interval =
+      Duration::seconds(3);  ///< beats are computed from the member's latest join or sync
   bool cooperative = false;
-  Vec<PlaceId> owned;                ///< cooperative: partitions still held
+  Vec<PlaceId> owned;  ///< cooperative: partitions still held
   Vec<TopicId> topics;
 };
 struct JoinGroupAnswer : Answer {
@@ -219,8 +221,8 @@ struct LeaveGroupRequest : Request {
   std::uint32_t member = 0;
 };
 /// From the coordinator to a member, without request: the answer that the member's next heartbeat would bring
-/// (rebalance in progress, unknown member, not coordinator). Sent at the instant that heartbeat would have been
-/// answered. A coordinator that dies tells nothing: the client learns of it by Component::life_changed.
+/// (rebalance in progress, unknown member, not coordinator). Sent at the instant that heartbeat would have
+/// been answered. A coordinator that dies tells nothing: the client learns of it by Component::life_changed.
 inline constexpr std::uint16_t heartbeat_event = 2;  ///< at a client: x = Error, y = generation, a = member
 
 struct CommittedOffset {
@@ -237,17 +239,17 @@ struct OffsetCommitRequest : Request {
 struct OffsetFetchRequest : Request {
   explicit OffsetFetchRequest(Arena& a) : places(a) {}
   std::uint32_t group = 0;
-  bool require_stable = false;       ///< librdkafka: only when isolation.level=read_committed; Java: always
+  bool require_stable = false;  ///< librdkafka: only when isolation.level=read_committed; Java: always
   Vec<PlaceId> places;
 };
 struct OffsetFetchAnswer : Answer {
   explicit OffsetFetchAnswer(Arena& a) : offsets(a) {}
-  Vec<CommittedOffset> offsets;      ///< −1 = none
+  Vec<CommittedOffset> offsets;  ///< −1 = none
 };
 
 struct FindCoordinatorRequest : Request {
   bool transaction = false;
-  std::uint32_t key = 0;             ///< group or transactional id number
+  std::uint32_t key = 0;  ///< group or transactional id number
 };
 struct FindCoordinatorAnswer : Answer {
   ProcessId node = no_process;
@@ -256,16 +258,16 @@ struct FindCoordinatorAnswer : Answer {
 struct MetadataRequest : Request {};
 struct MetadataAnswer : Answer {
   explicit MetadataAnswer(Arena& a) : leaders(a), epochs(a) {}
-  Vec<ProcessId> leaders;            ///< by place; no_process = none
+  Vec<ProcessId> leaders;  ///< by place; no_process = none
   Vec<std::uint32_t> epochs;
 };
 
 // Transactions, first protocol (what librdkafka speaks).
 struct InitProducerIdRequest : Request {
-  std::uint32_t transactional_id = 0;///< 0 = idempotent only
+  std::uint32_t transactional_id = 0;  ///< 0 = idempotent only
   Duration timeout = {};
-  std::int64_t producer = -1;        ///< KIP-360: the identity to be raised; −1 = a new incarnation
-  std::int16_t epoch = -1;           ///< another than the coordinator's: PRODUCER_FENCED
+  std::int64_t producer = -1;  ///< KIP-360: the identity to be raised; −1 = a new incarnation
+  std::int16_t epoch = -1;     ///< another than the coordinator's: PRODUCER_FENCED
 };
 struct InitProducerIdAnswer : Answer {
   std::int64_t producer = -1;
@@ -318,14 +320,17 @@ constexpr std::uint32_t varint_bytes(std::uint64_t n) {
 /// Key, value and header count with their lengths; `key_bytes` < 0 = no key; the lab sends no record headers
 /// (kafka DefaultRecord.sizeOf).
 constexpr std::uint32_t record_body_bytes(std::int32_t key_bytes, std::uint32_t value_bytes) {
-  const std::uint32_t key = key_bytes < 0 ? 1 : varint_bytes(static_cast<std::uint32_t>(key_bytes)) + static_cast<std::uint32_t>(key_bytes);
+  const std::uint32_t key = key_bytes < 0 ? 1
+                                          : varint_bytes(static_cast<std::uint32_t>(key_bytes)) +
+                                                static_cast<std::uint32_t>(key_bytes);
   return key + varint_bytes(value_bytes) + value_bytes + 1;
 }
-/// Encoded bytes of one record in a batch (kafka DefaultRecord.sizeInBytes): length, attributes, timestamp and offset
-/// relative to the batch's first, body.
-constexpr std::uint32_t record_bytes(std::int32_t key_bytes, std::uint32_t value_bytes, std::uint32_t offset_delta,
-                                     std::uint64_t timestamp_delta_ms) {
-  const std::uint32_t inner = 1 + varint_bytes(timestamp_delta_ms) + varint_bytes(offset_delta) + record_body_bytes(key_bytes, value_bytes);
+/// Encoded bytes of one record in a batch (kafka DefaultRecord.sizeInBytes): length, attributes, timestamp
+/// and offset relative to the batch's first, body.
+constexpr std::uint32_t record_bytes(std::int32_t key_bytes, std::uint32_t value_bytes,
+                                     std::uint32_t offset_delta, std::uint64_t timestamp_delta_ms) {
+  const std::uint32_t inner = 1 + varint_bytes(timestamp_delta_ms) + varint_bytes(offset_delta) +
+                              record_body_bytes(key_bytes, value_bytes);
   return varint_bytes(inner) + inner;
 }
 

@@ -17,7 +17,8 @@ Batch* marker_batch(Arena& arena, const MarkerRequest& r) {
   batch->bytes = marker_bytes;
   batch->producer = r.producer;
   batch->epoch = r.epoch;
-  batch->first_sequence = r.coordinator_epoch;  // control batches have no sequence; the ledger wants the epoch back
+  batch->first_sequence =
+      r.coordinator_epoch;  // control batches have no sequence; the ledger wants the epoch back
   batch->transactional = true;
   batch->control = r.commit ? Control::commit : Control::abort;
   return batch;
@@ -32,7 +33,8 @@ void TransactionCoordinator::begin_markers(Transaction& t) {
   send_markers(t);
 }
 
-/// One request to each node that leads partitions whose marker is missing; when none is, the transaction is complete.
+/// One request to each node that leads partitions whose marker is missing; when none is, the transaction is
+/// complete.
 void TransactionCoordinator::send_markers(Transaction& t) {
   bool missing = false;
   KafkaCluster& cluster = node_.cluster();
@@ -51,7 +53,8 @@ void TransactionCoordinator::send_markers(Transaction& t) {
     request->transactional_id = t.number;
     request->producer = t.now.producer;
     request->epoch = t.now.epoch;
-    request->coordinator_epoch = static_cast<std::int32_t>(node_.view(cluster.transactions_of(t.number).place).leader_epoch);
+    request->coordinator_epoch =
+        static_cast<std::int32_t>(node_.view(cluster.transactions_of(t.number).place).leader_epoch);
     request->commit = t.now.state == TransactionState::prepare_commit;
     request->from = node_.index();
     request->attempt = t.round;
@@ -65,7 +68,8 @@ void TransactionCoordinator::send_markers(Transaction& t) {
   }
   if (missing || t.moving) return;
   t.next = t.now;
-  t.next.state = t.now.state == TransactionState::prepare_commit ? TransactionState::complete_commit : TransactionState::complete_abort;
+  t.next.state = t.now.state == TransactionState::prepare_commit ? TransactionState::complete_commit
+                                                                 : TransactionState::complete_abort;
   t.next.places.clear();
   write(t, nullptr);
 }
@@ -82,7 +86,8 @@ void TransactionCoordinator::write_markers(MarkerRequest* r) {
     Partition& partition = *node_.cluster().partition(r->places[i]);
     Error error = Error::not_leader_or_follower;
     if (node_.leads(partition)) {
-      error = partition.replica(node_.index())->lead->ledger.check_marker(r->producer, r->epoch, r->coordinator_epoch);
+      error = partition.replica(node_.index())
+                  ->lead->ledger.check_marker(r->producer, r->epoch, r->coordinator_epoch);
     }
     if (error == Error::none) error = node_.append(partition, marker_batch(node_.arena(), *r), pending, i);
     if (error != Error::none) marker_written(pending, i, error);
@@ -93,7 +98,8 @@ void TransactionCoordinator::marker_written(PendingMarkers* pending, std::uint32
   MarkerRequest* r = pending->request;
   r->errors[part] = error;
   const Partition& partition = *node_.cluster().partition(r->places[part]);
-  if (error == Error::none && partition.use == Use::offsets) node_.groups().ended(partition.number, r->producer, r->commit);
+  if (error == Error::none && partition.use == Use::offsets)
+    node_.groups().ended(partition.number, r->producer, r->commit);
   if (--pending->open > 0) return;
   node_.arena().recycle(pending);
   const auto a = reinterpret_cast<std::uint64_t>(r);
@@ -106,8 +112,10 @@ void TransactionCoordinator::marker_written(PendingMarkers* pending, std::uint32
 
 void TransactionCoordinator::marked(MarkerRequest* r) {
   Transaction* t = r->transactional_id < transactions_.size() ? transactions_[r->transactional_id] : nullptr;
-  const bool current = t != nullptr && t->round == r->attempt && t->now.producer == r->producer && t->now.epoch == r->epoch;
-  if (current && (t->now.state == TransactionState::prepare_commit || t->now.state == TransactionState::prepare_abort)) {
+  const bool current =
+      t != nullptr && t->round == r->attempt && t->now.producer == r->producer && t->now.epoch == r->epoch;
+  if (current &&
+      (t->now.state == TransactionState::prepare_commit || t->now.state == TransactionState::prepare_abort)) {
     bool again = false;
     for (std::size_t i = 0; i < r->places.size(); ++i) {
       for (Transaction::Marker& m : t->markers) {
@@ -115,7 +123,8 @@ void TransactionCoordinator::marked(MarkerRequest* r) {
         m.under_way = false;
         m.done = m.done || r->errors[i] == Error::none;
         // A newer coordinator or epoch has taken over: this one has no more to say.
-        const bool fenced = r->errors[i] == Error::invalid_producer_epoch || r->errors[i] == Error::transaction_coordinator_fenced;
+        const bool fenced = r->errors[i] == Error::invalid_producer_epoch ||
+                            r->errors[i] == Error::transaction_coordinator_fenced;
         again = again || (!m.done && !fenced);
       }
     }

@@ -10,20 +10,25 @@
 namespace mqlab::sim::kafka {
 namespace {
 
-constexpr std::int16_t last_epoch_of_an_id = 32'766;  // then a new producer id (TransactionMetadata.isEpochExhausted)
+constexpr std::int16_t last_epoch_of_an_id =
+    32'766;  // then a new producer id (TransactionMetadata.isEpochExhausted)
 
 bool preparing(TransactionState s) {
   return s == TransactionState::prepare_commit || s == TransactionState::prepare_abort;
 }
 
-/// What clients are told when the log could not be written (kafka TransactionStateManager.appendTransactionToLog).
+/// What clients are told when the log could not be written (kafka
+/// TransactionStateManager.appendTransactionToLog).
 Error as_coordinator_error(Error error) {
   switch (error) {
     case Error::not_enough_replicas:
     case Error::not_enough_replicas_after_append:
-    case Error::request_timed_out: return Error::coordinator_not_available;
-    case Error::not_leader_or_follower: return Error::not_coordinator;
-    default: return error;
+    case Error::request_timed_out:
+      return Error::coordinator_not_available;
+    case Error::not_leader_or_follower:
+      return Error::not_coordinator;
+    default:
+      return error;
   }
 }
 
@@ -59,7 +64,8 @@ void TransactionCoordinator::resign(std::uint32_t number) {
   if (number < transactions_.size()) transactions_[number] = nullptr;
 }
 
-// ---- InitProducerId ------------------------------------------------------------------------------------------------
+// ---- InitProducerId
+// ------------------------------------------------------------------------------------------------
 
 void TransactionCoordinator::init(InitProducerIdRequest* r) {
   if (r->transactional_id == 0) {
@@ -114,7 +120,8 @@ void TransactionCoordinator::fence(Transaction& t, Request* request, Error answe
   write(t, request, answer);
 }
 
-// ---- partitions and groups come in -----------------------------------------------------------------------------------
+// ---- partitions and groups come in
+// -----------------------------------------------------------------------------------
 
 Error TransactionCoordinator::check(const Transaction& t, std::int64_t producer, std::int16_t epoch) const {
   if (t.now.producer < 0 || t.now.producer != producer) return Error::invalid_producer_id_mapping;
@@ -132,8 +139,8 @@ void TransactionCoordinator::add(AddOffsetsToTxnRequest* r) {
   add_places(r, r->transactional_id, r->producer, r->epoch, places);
 }
 
-void TransactionCoordinator::add_places(Request* r, std::uint32_t number, std::int64_t producer, std::int16_t epoch,
-                                        const Vec<PlaceId>& places) {
+void TransactionCoordinator::add_places(Request* r, std::uint32_t number, std::int64_t producer,
+                                        std::int16_t epoch, const Vec<PlaceId>& places) {
   Transaction* t = find(number);
   if (t == nullptr) return node_.reply(r, Error::not_coordinator);
   const Error error = check(*t, producer, epoch);
@@ -171,10 +178,12 @@ void TransactionCoordinator::verify(Verification* v) {
   node_.world().network().send(node_.owner, node_.cluster().at(v->leader), 80, on_verified, 0, v->token);
 }
 
-// ---- EndTxn ----------------------------------------------------------------------------------------------------------
+// ---- EndTxn
+// ----------------------------------------------------------------------------------------------------------
 
-/// The request names no transaction, only the producer and its epoch. One that was delayed until its producer has
-/// begun the next transaction ends that one (the protocol's known flaw; KIP-890 raises the epoch each time).
+/// The request names no transaction, only the producer and its epoch. One that was delayed until its producer
+/// has begun the next transaction ends that one (the protocol's known flaw; KIP-890 raises the epoch each
+/// time).
 void TransactionCoordinator::end(EndTxnRequest* r) {
   Transaction* t = find(r->transactional_id);
   if (t == nullptr) return node_.reply(r, Error::not_coordinator);
@@ -182,21 +191,26 @@ void TransactionCoordinator::end(EndTxnRequest* r) {
   if (error != Error::none) return node_.reply(r, error);
   if (t->moving) return node_.reply(r, Error::concurrent_transactions);
   switch (t->now.state) {
-    case TransactionState::ongoing: break;
-    case TransactionState::complete_commit: return node_.reply(r, r->commit ? Error::none : Error::invalid_txn_state);
-    case TransactionState::complete_abort: return node_.reply(r, r->commit ? Error::invalid_txn_state : Error::none);
+    case TransactionState::ongoing:
+      break;
+    case TransactionState::complete_commit:
+      return node_.reply(r, r->commit ? Error::none : Error::invalid_txn_state);
+    case TransactionState::complete_abort:
+      return node_.reply(r, r->commit ? Error::invalid_txn_state : Error::none);
     case TransactionState::prepare_commit:
       return node_.reply(r, r->commit ? Error::concurrent_transactions : Error::invalid_txn_state);
     case TransactionState::prepare_abort:
       return node_.reply(r, r->commit ? Error::invalid_txn_state : Error::concurrent_transactions);
-    case TransactionState::empty: return node_.reply(r, Error::invalid_txn_state);
+    case TransactionState::empty:
+      return node_.reply(r, Error::invalid_txn_state);
   }
   t->next = t->now;
   t->next.state = r->commit ? TransactionState::prepare_commit : TransactionState::prepare_abort;
   write(*t, r);
 }
 
-// ---- the log ---------------------------------------------------------------------------------------------------------
+// ---- the log
+// ---------------------------------------------------------------------------------------------------------
 
 Batch* TransactionCoordinator::image(const TransactionData& d) const {
   Arena& arena = node_.arena();
@@ -234,7 +248,8 @@ void TransactionCoordinator::write(Transaction& t, Request* request, Error answe
 }
 
 void TransactionCoordinator::finished(Pending* pending, std::uint32_t part, Error error) {
-  if (pending->kind == PendingKind::marker) return marker_written(static_cast<PendingMarkers*>(pending), part, error);
+  if (pending->kind == PendingKind::marker)
+    return marker_written(static_cast<PendingMarkers*>(pending), part, error);
   written(static_cast<PendingTransaction*>(pending), error);
 }
 
@@ -269,9 +284,11 @@ void TransactionCoordinator::applied(Transaction& t) {
   if (preparing(t.now.state)) begin_markers(t);
 }
 
-// ---- timeouts --------------------------------------------------------------------------------------------------------
+// ---- timeouts
+// --------------------------------------------------------------------------------------------------------
 
-/// Timed-out transactions are looked for every 10 s. The first look that can find this one is scheduled, and only it.
+/// Timed-out transactions are looked for every 10 s. The first look that can find this one is scheduled, and
+/// only it.
 void TransactionCoordinator::watch(Transaction& t) {
   if (t.watched) return;
   t.watched = true;

@@ -1,6 +1,7 @@
-// The transaction coordinator of one node, first protocol (transaction versions 0 and 1: the epoch stays from one
-// transaction to the next). State lies in the log of the transactional id's partition of __transaction_state.
-// Rules: kafka TransactionCoordinator, TransactionMetadata, TransactionStateManager, TransactionMarkerChannelManager.
+// The transaction coordinator of one node, first protocol (transaction versions 0 and 1: the epoch stays from
+// one transaction to the next). State lies in the log of the transactional id's partition of
+// __transaction_state. Rules: kafka TransactionCoordinator, TransactionMetadata, TransactionStateManager,
+// TransactionMarkerChannelManager.
 #pragma once
 #include <cstdint>
 
@@ -8,18 +9,25 @@
 
 namespace mqlab::sim::kafka {
 
-enum class TransactionState : std::uint8_t { empty, ongoing, prepare_commit, prepare_abort, complete_commit, complete_abort };
+enum class TransactionState : std::uint8_t {
+  empty,
+  ongoing,
+  prepare_commit,
+  prepare_abort,
+  complete_commit,
+  complete_abort
+};
 
 /// What the log holds of a transactional id.
 struct TransactionData {
   explicit TransactionData(Arena& arena) : places(arena) {}
   std::int64_t producer = -1;
   std::int16_t epoch = -1;
-  std::int16_t last_epoch = -1;    ///< before the latest raise that its own producer asked for (KIP-360)
+  std::int16_t last_epoch = -1;  ///< before the latest raise that its own producer asked for (KIP-360)
   TransactionState state = TransactionState::empty;
   Duration timeout = {};
-  Instant start = {};              ///< of the ongoing transaction: its first partition
-  Vec<PlaceId> places;             ///< partitions in the transaction, groups' offsets among them
+  Instant start = {};   ///< of the ongoing transaction: its first partition
+  Vec<PlaceId> places;  ///< partitions in the transaction, groups' offsets among them
 };
 
 struct Transaction {
@@ -31,12 +39,12 @@ struct Transaction {
     bool done = false;
   };
   std::uint32_t number = 0;
-  bool moving = false;             ///< `next` is being written
-  bool watched = false;            ///< a look at its timeout is scheduled
+  bool moving = false;   ///< `next` is being written
+  bool watched = false;  ///< a look at its timeout is scheduled
   TransactionData now;
   TransactionData next;
-  std::uint32_t round = 0;         ///< counts transactions that ended
-  Vec<Marker> markers;             ///< while in a prepare state
+  std::uint32_t round = 0;  ///< counts transactions that ended
+  Vec<Marker> markers;      ///< while in a prepare state
 };
 
 class TransactionCoordinator {
@@ -49,7 +57,8 @@ class TransactionCoordinator {
   void add(AddOffsetsToTxnRequest* request);
   void end(EndTxnRequest* request);
 
-  /// Fills in the verdict on partitions of an ongoing transaction; sends it back unless the asker is this node.
+  /// Fills in the verdict on partitions of an ongoing transaction; sends it back unless the asker is this
+  /// node.
   void verify(Verification* verification);
   /// At a leader: appends markers; the answer follows when they are replicated.
   void write_markers(MarkerRequest* request);
@@ -65,7 +74,7 @@ class TransactionCoordinator {
   enum Timer : std::uint32_t { look, retry };  ///< SimEvent::y; x = transactional id
   struct PendingTransaction : Pending {
     std::uint32_t number = 0;
-    Request* request = nullptr;        ///< answered when written
+    Request* request = nullptr;  ///< answered when written
     Error answer = Error::none;
   };
   struct PendingMarkers : Pending {
