@@ -56,7 +56,7 @@ def show(rows: list[dict[str, Any]]) -> None:
         number = "" if row["peer_value"] is None else f"{row['peer_value']:,.4g}"
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
         table.add_row(row["name"], f"{row['value']:,.4g}", row["unit"], row["peer"] or "", number, ratio)
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
 def main() -> None:

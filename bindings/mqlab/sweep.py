@@ -7,14 +7,14 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mqlab.errors import HistoryError, ScenarioError
+from mqlab.errors import BrokerError, ScenarioError
 from mqlab.result import read_json
 from mqlab.scenario import Scenario, toml_value
 
@@ -144,8 +144,11 @@ def _run_missing(
     if simulated:
         with _ready(executor, min(jobs or os.cpu_count() or 1, len(simulated))) as pool:
             futures = {pool.submit(planned[n].run): n for n in simulated}
-            for future in as_completed(futures):
-                yield futures[future], future.result()
+            try:
+                for future in as_completed(futures):
+                    yield futures[future], future.result()
+            except BrokenExecutor:
+                raise BrokerError("a process of the sweep died (out of memory?); what was finished is kept") from None
     for n in sorted(missing):
         if planned[n].world == "live":
             yield n, planned[n].run()
@@ -163,16 +166,6 @@ def _ready(executor: Executor | None, jobs: int) -> Iterator[Executor]:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """A sweep's table. Raises HistoryError when the file is not one."""
-    import pandas as pd
-
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise HistoryError(f"{path} is no table: {error}") from None
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

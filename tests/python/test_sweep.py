@@ -12,7 +12,7 @@ import mqlab
 import pandas as pd
 import pytest
 from mqlab.sweep import Cell
-from support import call
+from support import ROOT, call
 
 VARY = {"stages.embed.instances": [1, 2], "workload.rate": ["500/s", "1000/s"]}
 
@@ -101,6 +101,16 @@ def test_a_killed_sweep_goes_on_where_it_was(scenario_file: Path, tmp_path: Path
     assert [row["workload.messages"] for row in called.json["rows"]] == [3, 4, 5, 6, 7, 8]
     assert pd.read_parquet(out)["requests"].tolist() == [3, 4, 5, 6, 7, 8]
     assert not cells.exists()
+
+
+def test_a_process_that_dies_is_the_environment_s_failure(scenario_file: Path) -> None:
+    module = ROOT / "tests/python/modules/answer.py"
+    called = call(
+        "sweep", scenario_file, "--vary", "workload.messages=3,4", "--set", f'stages.embed.module="{module}:Dying"'
+    )
+    assert called.code == 4, called
+    assert "a process of the sweep died" in called.err
+    assert "Traceback" not in called.err
 
 
 def test_values_may_be_lists_tables_and_words(scenario_file: Path) -> None:

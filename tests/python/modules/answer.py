@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -79,6 +81,13 @@ class Broken(mqlab.Module):
             effects.accept(event.places, event.generation)
         elif event.kind == "delivered":
             raise RuntimeError("no idea what to do with this")
+
+
+class Dying(mqlab.Module):
+    """Takes its whole process down, as the kernel does when memory runs out."""
+
+    def handle(self, now: mqlab.Now, event: mqlab.Event, effects: Effects) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Needy(Broken):
