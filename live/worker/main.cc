@@ -3,9 +3,11 @@
 // Exit codes: 0 done · 2 bad command line or scenario · 4 the environment failed (reason in one line on
 // stderr).
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "core/scenario/error.h"
@@ -32,10 +34,18 @@ int complain(const std::exception& error, int code) {
   return code;
 }
 
+/// A worker never outlives its controller, stopped or not. The kernel sees to that from here on; the
+/// controller may have ended before.
+bool orphaned() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const char* parent = std::getenv("MQLAB_PARENT");
+  return parent != nullptr && std::strtol(parent, nullptr, 10) != getppid();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a worker never outlives its controller, stopped or not
+  if (orphaned()) return 4;
   std::signal(SIGPIPE, SIG_IGN);
   try {
     return run(mqlab::live::Options(argc, argv));

@@ -58,6 +58,8 @@ def test_nothing_outlives_the_controller(running: tuple[subprocess.Popen[bytes],
 def test_a_stopped_worker_does_not_outlive_it_either(running: tuple[subprocess.Popen[bytes], Path]) -> None:
     process, folder = running
     worker = next(p for p in children(folder) if "embed-0" in p.info["cmdline"])
+    rows = RowFile(folder / "workers" / "embed-0.0.rows")
+    assert wait_until(lambda: len(rows.all_rows()) > 0, 10)
     worker.send_signal(signal.SIGSTOP)
     process.kill()
     assert wait_until(lambda: not children(folder), 10)

@@ -72,11 +72,13 @@ class Child:
         self.ended = threading.Event()
         self._watcher = watcher
         whole = [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), *command] if guarded else list(command)
+        inherited = os.environ if environment is None else environment
+        surroundings = {**inherited, "MQLAB_PARENT": str(os.getpid())}  # live/worker/main.cc looks for it
         with log.open("ab") as out:
             self.popen: subprocess.Popen[bytes] = _spawner().run(
                 lambda: subprocess.Popen(
                     whole, stdin=stdin, stdout=out if stdout is None else stdout, stderr=out, cwd=cwd,
-                    env=environment, start_new_session=True,
+                    env=surroundings, start_new_session=True,
                 )
             )  # fmt: skip
         self.pid = self.popen.pid
