@@ -371,6 +371,7 @@ void Consumer::leaders_changed() {
 void Consumer::node_usable(NodeIndex) {
   coordinator_.find(client_);
   advance();
+  if (beat_due_) beat();
   send_commits();
   leaders_changed();
 }

@@ -4,6 +4,7 @@ namespace mqlab::sim::kafka::client {
 
 NodeIndex Coordinator::node(KafkaClient& client) {
   if (node_ != no_node && client.wire().usable(node_)) return node_;
+  if (node_ != no_node && client.wire().reconnecting(node_)) return no_node;
   node_ = no_node;
   wanted_ = true;
   find(client);
@@ -24,7 +25,7 @@ void Coordinator::find(KafkaClient& client) {
 
 bool Coordinator::answered(KafkaClient& client, const FindCoordinatorAnswer& answer) {
   const NodeIndex node = answer.error == Error::none ? client.wire().index_of(answer.node) : no_node;
-  if (node == no_node || !client.wire().usable(node)) {
+  if (node == no_node || (!client.wire().usable(node) && !client.wire().reconnecting(node))) {
     failed(client);
     return false;
   }

@@ -23,6 +23,7 @@ void Transactions::start() { advance(); }
 void Transactions::node_usable() {
   coordinator_.find(client_);
   group_coordinator_.find(client_);
+  advance();
 }
 
 void Transactions::settle(OpId& op, Kind of, Outcome outcome, ErrorClass error, Error code) {

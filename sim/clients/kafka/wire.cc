@@ -70,6 +70,11 @@ bool Wire::usable(NodeIndex index) const {
   return node.retry_at <= client_.now() && reachable(node);
 }
 
+bool Wire::reconnecting(NodeIndex index) const {
+  const Node& node = nodes_[index];
+  return node.link == Link::down && node.retry_at > client_.now() && reachable(node);
+}
+
 NodeIndex Wire::any() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     turn_ = static_cast<NodeIndex>((turn_ + 1) % nodes_.size());

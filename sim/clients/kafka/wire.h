@@ -52,6 +52,8 @@ class Wire {
 
   /// Whether a request would go out now: connected as far as the client knows, or connectable.
   bool usable(NodeIndex node) const;
+  /// Whether it will be usable once its reconnect back-off has passed: KafkaClient::node_usable tells when.
+  bool reconnecting(NodeIndex node) const;
   /// Some usable node, each in turn; no_node when there is none.
   NodeIndex any();
   NodeIndex leader(PlaceId place) const { return leaders_[place]; }
