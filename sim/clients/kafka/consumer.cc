@@ -67,6 +67,7 @@ void Consumer::fetch(const Effect& effect) {
   parked_.push_back({effect.op, effect.port, effect.max, client_.now() + effect.wait});
   poll_limit_.cancel();
   if (state_ == State::gone) return fail_parked(ErrorClass::fatal, Error::unknown_member_id);
+  if (no_position_) return fail_parked(ErrorClass::fatal, Error::offset_out_of_range);
   polled();
   advance();
   deliver();

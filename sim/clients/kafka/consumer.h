@@ -211,6 +211,7 @@ class Consumer {
   Vec<Commit*> commits_;
   std::uint64_t buffered_bytes_ = 0;
   bool ever_polled_ = false;
+  bool no_position_ = false;  ///< a partition has none, and auto.offset.reset gives none: polls fail
   // membership
   State state_ = State::out;
   Coordinator coordinator_;

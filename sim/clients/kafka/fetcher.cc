@@ -162,6 +162,7 @@ void Consumer::fetch_error(InPartition& p, Error error) {
 void Consumer::reset(InPartition& p) {
   if (settings_.reset == OffsetReset::none) {
     p.state = InPartition::State::assigned;
+    no_position_ = true;
     return fail_parked(ErrorClass::fatal, Error::offset_out_of_range);
   }
   p.state = InPartition::State::resolving;

@@ -310,6 +310,7 @@ void Consumer::released() {
   for (InPartition& p : partitions_) {
     if (p.leaving) forget(p);
   }
+  if (state_ == State::gone) return;
   if (revoke.assigns) {
     assign_new();
   } else {
