@@ -1,5 +1,7 @@
 #include "core/modules/producer.h"
 
+#include <algorithm>
+
 namespace mqlab {
 
 void Producer::handle(const Now&, const Event& event, Effects& effects) {
@@ -37,21 +39,25 @@ void Producer::handle(const Now&, const Event& event, Effects& effects) {
 
 void Producer::send(const Message& message, Effects& effects) {
   const OpId op = effects.publish(0, message);
-  in_flight_.push_back({op, message});
+  in_flight_.push_back({op, false, message});
+}
+
+/// Ops are given out one after another, so the place of a publish in the ring is known from its op.
+Producer::Sent* Producer::find(OpId op) {
+  if (in_flight_.empty() || op < in_flight_.front().op) return nullptr;
+  std::uint32_t i = std::min(op - in_flight_.front().op, in_flight_.size() - 1);
+  while (in_flight_[i].op > op && i > 0) --i;  // ops of other effects lie between
+  return in_flight_[i].op == op ? &in_flight_[i] : nullptr;
 }
 
 void Producer::settled(const Settlement& s, Effects& effects) {
   if (s.of != Kind::publish) return;
-  Message message;
-  for (std::uint32_t i = 0; i < in_flight_.size();
-       ++i) {  // settlements come nearly in order: found near the front
-    if (in_flight_[i].op != s.op) continue;
-    message = in_flight_[i].message;
-    in_flight_[i] = in_flight_.front();
-    in_flight_.pop_front();
-    break;
-  }
-  if (s.outcome == Outcome::ok || message.id == 0) return;
+  Sent* sent = find(s.op);
+  if (sent == nullptr || sent->settled) return;
+  sent->settled = true;
+  const Message message = sent->message;
+  while (!in_flight_.empty() && in_flight_.front().settled) in_flight_.pop_front();
+  if (s.outcome == Outcome::ok) return;
   if (s.error == ErrorClass::full) {
     blocked_ = true;
     waiting_.push_back(message);

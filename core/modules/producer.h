@@ -19,14 +19,16 @@ class Producer final : public Module {
  private:
   struct Sent {
     OpId op;
+    bool settled;
     Message message;
   };
+  Sent* find(OpId op);
   void send(const Message& message, Effects& effects);
   void settled(const Settlement& settlement, Effects& effects);
 
   const ProducerSettings& settings_;
   Ring<Message> waiting_;  ///< while the client is blocked
-  Ring<Sent> in_flight_;   ///< kept only where a failed message is sent again, or may be refused as full
+  Ring<Sent> in_flight_;   ///< by op; from the oldest that has not settled
   bool blocked_ = false;
 };
 

@@ -73,5 +73,5 @@ void run(const char* name, long messages, const char* rate, const char* producer
 
 int main() {
   run("kafka.batched", 1'000'000, "200000/s", R"({ "linger.ms" = 5, "batch.size" = 65536 })");
-  run("kafka.one_a_batch", 200'000, "20000/s", R"({ "linger.ms" = 0, "batch.size" = 0 })");
+  run("kafka.one_a_batch", 200'000, "5000/s", R"({ "linger.ms" = 0, "batch.size" = 0 })");
 }

@@ -1,0 +1,55 @@
+// The same scenario and seed give one history hash in every build: release, debug and sanitizers all compare
+// with tests/golden/hashes.txt. MQLAB_REWRITE_GOLDEN=1 writes it anew after a model has changed on purpose.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "search/verify.h"
+#include "tests/search/small.h"
+
+namespace mqlab::search {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path root = MQLAB_SOURCE_DIR;
+const fs::path golden = root / "tests/golden/hashes.txt";
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// Of the run without faults, and of two with.
+std::string hashes_of(const fs::path& experiment) {
+  const auto setup = test::prepared(text_of(experiment));
+  Runner runner(*setup, setup->scenario.claims);
+  const Candidates candidates = collect(runner, {});
+  std::ostringstream out;
+  for (const std::uint64_t number : {std::uint64_t{0}, candidates.count() / 2, candidates.count() + 5}) {
+    runner.run(schedule_number(number, 1, candidates, setup->scenario));
+    out << ' ' << std::hex << runner.history().hash();
+  }
+  return out.str();
+}
+
+TEST(Hash, IsTheSameInEveryBuild) {
+  std::vector<fs::path> experiments;
+  for (const auto& entry : fs::directory_iterator(root / "experiments")) experiments.push_back(entry.path());
+  std::sort(experiments.begin(), experiments.end());
+  std::string now;
+  for (const fs::path& path : experiments) {
+    if (path.extension() == ".toml") now += path.stem().string() + hashes_of(path) + "\n";
+  }
+  if (std::getenv("MQLAB_REWRITE_GOLDEN") != nullptr) std::ofstream(golden) << now;
+  EXPECT_EQ(now, text_of(golden));
+}
+
+}  // namespace
+}  // namespace mqlab::search
