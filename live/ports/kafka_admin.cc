@@ -40,7 +40,7 @@ class KafkaAdmin final : public Admin {
   void remove() override {
     std::vector<std::string> topics;
     for (const TopicSpec& topic : wanted_topics()) {
-      if (topic.name != ready_topic) topics.push_back(topic.name);
+      topics.push_back(topic.name);
     }
     delete_topics(lab_producer(context_.address, "").get(), topics, timeout_ms);
   }

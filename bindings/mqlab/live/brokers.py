@@ -15,6 +15,7 @@ from mqlab.errors import BrokerError
 from mqlab.kafka_jars import cache_dir
 from mqlab.live.cluster import Cluster, ClusterSpec
 from mqlab.live.processes import wait_until
+from mqlab.live.ready import round_trip
 
 KINDS = ("kafka", "nats")
 
@@ -85,6 +86,11 @@ def up(kind: str, nodes: int = 1, version: str = "", port: int | None = None) ->
     folder = _state_file(kind).parent
     shutil.rmtree(folder, ignore_errors=True)
     cluster = make_cluster(ClusterSpec(kind, version, nodes, first_port=port), folder, guarded=False).start()
+    try:
+        round_trip(cluster)
+    except BaseException:
+        cluster.stop()
+        raise
     pids = [node.child.pid for node in cluster.nodes if node.child is not None]
     standing = Standing(
         kind, cluster.server_version, cluster.address, str(folder), pids,
