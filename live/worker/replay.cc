@@ -8,7 +8,7 @@
 
 #include "core/base/limits.h"
 #include "core/modules/registry.h"
-#include "core/seam/automaton.h"
+#include "core/seam/transcript_automaton.h"
 #include "core/seam/driver.h"
 #include "core/seam/transcript.h"
 #include "live/port.h"
@@ -69,7 +69,7 @@ class Recorder final : public Module {
   Replayer& host_;
   Effects effects_;
   DriverState state_;
-  PortAutomaton automaton_;
+  TranscriptAutomaton automaton_;
   std::string wrong_;
 };
 

@@ -1,4 +1,4 @@
-#include "core/seam/automaton.h"
+#include "core/seam/transcript_automaton.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 using Ask = std::function<void(Effects&)>;
 
 struct Life {
-  PortAutomaton automaton{true};
+  TranscriptAutomaton automaton{true};
   Effects effects;
   OpId next = 1;
 
@@ -67,7 +67,7 @@ const Ask fetch = [](Effects& e) { e.fetch(0, 1); };
 const Ask accept = [](Effects& e) { e.accept(places, 1); };
 const Ask release = [](Effects& e) { e.release(places, 1); };
 
-TEST(PortAutomaton, a_life_by_the_rules_is_accepted) {
+TEST(TranscriptAutomaton, a_life_by_the_rules_is_accepted) {
   Life life;
   const std::vector<Message> one = {from(1)};
   EXPECT_EQ(life.step(of(EventKind::start), fetch), "");
@@ -78,7 +78,7 @@ TEST(PortAutomaton, a_life_by_the_rules_is_accepted) {
   EXPECT_EQ(life.step(of(EventKind::assigned, places), accept), "");
 }
 
-TEST(PortAutomaton, an_op_settles_once_and_as_what_it_is) {
+TEST(TranscriptAutomaton, an_op_settles_once_and_as_what_it_is) {
   Life life;
   const Ask publish = [](Effects& e) { e.publish(0, from(0)); };
   life.step(of(EventKind::start), publish);
@@ -88,14 +88,14 @@ TEST(PortAutomaton, an_op_settles_once_and_as_what_it_is) {
   EXPECT_EQ(life.step(settled(settlement(1, Kind::publish))), "op 1 settles twice");
 }
 
-TEST(PortAutomaton, a_fetch_has_one_answer) {
+TEST(TranscriptAutomaton, a_fetch_has_one_answer) {
   Life life;
   life.step(of(EventKind::start), fetch);
   EXPECT_EQ(life.step(answer(1, {})), "");
   EXPECT_EQ(life.step(answer(1, {})), "op 1 is answered but no open fetch");
 }
 
-TEST(PortAutomaton, no_record_comes_before_accept_or_after_release) {
+TEST(TranscriptAutomaton, no_record_comes_before_accept_or_after_release) {
   const std::vector<Message> one = {from(1)};
   Life early;
   early.step(of(EventKind::start), fetch);
@@ -107,7 +107,7 @@ TEST(PortAutomaton, no_record_comes_before_accept_or_after_release) {
   EXPECT_EQ(late.step(answer(1, one)), "a record of place 1, which is not held");
 }
 
-TEST(PortAutomaton, rebalances_come_one_at_a_time) {
+TEST(TranscriptAutomaton, rebalances_come_one_at_a_time) {
   Life life;
   EXPECT_EQ(life.step(of(EventKind::assigned, places)), "");
   EXPECT_EQ(life.step(of(EventKind::revoking, places)),

@@ -1,4 +1,4 @@
-#include "core/seam/automaton.h"
+#include "core/seam/transcript_automaton.h"
 
 namespace mqlab {
 namespace {
@@ -6,7 +6,7 @@ std::string op_text(OpId op) { return "op " + std::to_string(op); }
 std::string place_text(PlaceId place) { return "place " + std::to_string(place); }
 }  // namespace
 
-std::string PortAutomaton::step(const Event& event, std::span<const Effect> effects) {
+std::string TranscriptAutomaton::step(const Event& event, std::span<const Effect> effects) {
   std::string wrong = told(event);
   for (const Effect& effect : effects) {
     if (wrong.empty()) wrong = asked(effect);
@@ -14,7 +14,7 @@ std::string PortAutomaton::step(const Event& event, std::span<const Effect> effe
   return wrong;
 }
 
-std::string PortAutomaton::told(const Event& event) {
+std::string TranscriptAutomaton::told(const Event& event) {
   switch (event.kind) {
     case EventKind::delivered:
       return delivered(event);
@@ -31,7 +31,7 @@ std::string PortAutomaton::told(const Event& event) {
   }
 }
 
-std::string PortAutomaton::delivered(const Event& event) {
+std::string TranscriptAutomaton::delivered(const Event& event) {
   const auto found = open_.find(event.op);
   if (found == open_.end() || found->second != Kind::fetch)
     return op_text(event.op) + " is answered but no open fetch";
@@ -44,7 +44,7 @@ std::string PortAutomaton::delivered(const Event& event) {
   return {};
 }
 
-std::string PortAutomaton::settled(const Settlement& s) {
+std::string TranscriptAutomaton::settled(const Settlement& s) {
   if (ended_.contains(s.op)) return op_text(s.op) + " settles twice";
   const auto found = open_.find(s.op);
   if (found == open_.end()) return op_text(s.op) + " settles but was never asked for";
@@ -54,7 +54,7 @@ std::string PortAutomaton::settled(const Settlement& s) {
   return {};
 }
 
-std::string PortAutomaton::handover(const Event& event) {
+std::string TranscriptAutomaton::handover(const Event& event) {
   if (awaits_accept_ || awaits_release_) return "a rebalance begins before the one before it was answered";
   const bool assigning = event.kind == EventKind::assigned;
   for (const PlacePosition& p : event.places) {
@@ -66,7 +66,7 @@ std::string PortAutomaton::handover(const Event& event) {
   return {};
 }
 
-std::string PortAutomaton::asked(const Effect& effect) {
+std::string TranscriptAutomaton::asked(const Effect& effect) {
   if (effect.op == 0) return {};
   if (open_.contains(effect.op) || ended_.contains(effect.op))
     return op_text(effect.op) + " is asked for twice";

@@ -18,10 +18,10 @@
 
 namespace mqlab {
 
-class PortAutomaton {
+class TranscriptAutomaton {
  public:
   /// `assigns`: records may only come from places that were accepted (logs: groups and observers alike).
-  explicit PortAutomaton(bool assigns) : assigns_(assigns) {}
+  explicit TranscriptAutomaton(bool assigns) : assigns_(assigns) {}
 
   /// One step of the module: what it was told, and what it asked for. Empty when all is well.
   std::string step(const Event& event, std::span<const Effect> effects);
