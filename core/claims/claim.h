@@ -24,7 +24,7 @@ struct Finding {
   std::uint64_t violations = 0;
   std::string explanation;             ///< one sentence: why
   std::vector<std::uint64_t> witness;  ///< indices of the rows that prove a violation, in history order
-  bool vacuous = false;          ///< undecided only because there was too little to observe
+  bool vacuous = false;                ///< undecided only because there was too little to observe
   MessageId message = 0;               ///< the first id concerned; 0 = none
   double value = 0;  ///< latency (seconds), throughput (per second) … where the claim has a number
 };

@@ -121,7 +121,8 @@ Finding OrderKey::finish() {
   if (!end_.complete()) {
     finding.explanation = end_.problem(scope_);
   } else if (compared_ < scope_.observed_at_least) {
-    finding.explanation = too_few(finding, compared_, scope_.observed_at_least, "pair of effects with one key");
+    finding.explanation =
+        too_few(finding, compared_, scope_.observed_at_least, "pair of effects with one key");
   } else {
     finding.verdict = Verdict::holds;
     finding.explanation = counted(compared_, "pair") + " of effects with one key in the order they were sent";

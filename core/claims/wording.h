@@ -14,7 +14,8 @@ inline std::string counted(std::uint64_t n, std::string_view noun) {
 }
 
 /// The reason of a finding that is undecided for want of observations alone; marks it so.
-inline std::string too_few(Finding& finding, std::uint64_t observed, std::uint64_t at_least, std::string_view noun) {
+inline std::string too_few(Finding& finding, std::uint64_t observed, std::uint64_t at_least,
+                           std::string_view noun) {
   finding.vacuous = true;
   return (observed == 0 ? "no " + std::string(noun) + " was"
                         : "only " + counted(observed, noun) + (observed == 1 ? " was" : " were")) +

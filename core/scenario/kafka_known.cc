@@ -1,6 +1,6 @@
-// Names of settings that Kafka, its client and librdkafka have and that are passed on without being looked into.
-// Printed by kafka 4.1.0 (ProducerConfig, ConsumerConfig, KafkaConfig, LogConfig) and librdkafka 2.0.2 and 2.16.0
-// (rd_kafka_conf_properties_show), less what the tables beside this file describe.
+// Names of settings that Kafka, its client and librdkafka have and that are passed on without being looked
+// into. Printed by kafka 4.1.0 (ProducerConfig, ConsumerConfig, KafkaConfig, LogConfig) and librdkafka 2.0.2
+// and 2.16.0 (rd_kafka_conf_properties_show), less what the tables beside this file describe.
 #include "core/scenario/kafka_known.h"
 
 namespace mqlab {

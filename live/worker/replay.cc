@@ -8,9 +8,9 @@
 
 #include "core/base/limits.h"
 #include "core/modules/registry.h"
-#include "core/seam/transcript_automaton.h"
 #include "core/seam/driver.h"
 #include "core/seam/transcript.h"
+#include "core/seam/transcript_automaton.h"
 #include "live/port.h"
 #include "platform/row_file.h"
 

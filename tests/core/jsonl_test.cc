@@ -88,8 +88,7 @@ TEST(Jsonl, EveryMistakeIsNamedWithItsLine) {
   EXPECT_EQ(row(",\"flags\":\"open\""), "h.jsonl:3: \"flags\" must be a list of names");
   EXPECT_EQ(row(",\"flags\":[\"opened\"]"), "h.jsonl:3: there is no flags \"opened\"");
   EXPECT_EQ(row(",\"time\":-5"), "h.jsonl:3: \"time\" must not be negative");
-  EXPECT_EQ(problem_of(header + R"({"time":0,"kind":"start"})"),
-            "h.jsonl:2: \"phase\" is missing");
+  EXPECT_EQ(problem_of(header + R"({"time":0,"kind":"start"})"), "h.jsonl:2: \"phase\" is missing");
   EXPECT_EQ(problem_of(header + R"({"time":0,"kind":"begun","phase":"ok","process":"lab"})"),
             "h.jsonl:2: there is no kind \"begun\"");
   EXPECT_EQ(

@@ -1,5 +1,5 @@
-// Clients and brokers together, under faults drawn at random: what each flavour promises, what it does not, and that
-// every effect comes to an end.
+// Clients and brokers together, under faults drawn at random: what each flavour promises, what it does not,
+// and that every effect comes to an end.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -37,7 +37,8 @@ Scenario replicated(Flavour flavour, const Properties& producer) {
 
 /// The same with a transactional stage behind it.
 Scenario pipeline() {
-  Scenario s = replicated(librdkafka, {{"linger.ms", "0"}, {"enable.idempotence", "true"}, {"socket.timeout.ms", "2000"}});
+  Scenario s = replicated(
+      librdkafka, {{"linger.ms", "0"}, {"enable.idempotence", "true"}, {"socket.timeout.ms", "2000"}});
   s.topics.push_back(topic("out", 2));
   s.topics[1].replication = 3;
   StageSpec stage;
@@ -47,7 +48,7 @@ Scenario pipeline() {
   stage.inputs = {"t"};
   stage.outputs = {"out"};
   stage.service_time = {DurationSpec::Shape::constant, Duration::millis(5), {}};
-  stage.consumer = {{"auto.offset.reset", "earliest"},    {"enable.auto.commit", "false"},
+  stage.consumer = {{"auto.offset.reset", "earliest"},     {"enable.auto.commit", "false"},
                     {"isolation.level", "read_committed"}, {"session.timeout.ms", "2000"},
                     {"heartbeat.interval.ms", "500"},      {"max.poll.interval.ms", "4000"},
                     {"fetch.wait.max.ms", "50"},           {"socket.timeout.ms", "2000"}};
@@ -94,8 +95,10 @@ void judge(const World& world, TopicId watched, Found& found) {
         t.places[row.place].topic == watched) {
       log[row.place].push_back(row.message);
     }
-    if (row.kind == Kind::publish && row.phase == Phase::ok && t.places[row.place].topic == 0) acked.insert(row.message);
-    if (row.op == 0 || row.kind == Kind::fetch || row.kind == Kind::deliver || row.kind >= Kind::fault) continue;
+    if (row.kind == Kind::publish && row.phase == Phase::ok && t.places[row.place].topic == 0)
+      acked.insert(row.message);
+    if (row.op == 0 || row.kind == Kind::fetch || row.kind == Kind::deliver || row.kind >= Kind::fault)
+      continue;
     const std::tuple key(row.process, row.incarnation, row.op);
     if (row.phase == Phase::invoke) {
       open[key] = row.kind;
@@ -148,7 +151,10 @@ Found campaign(const Scenario& scenario, int runs, const std::vector<Action>& ac
 const std::vector<Action> soft = {Action::kill, Action::pause, Action::partition, Action::restart};
 
 Properties each_alone(const char* idempotence, Flavour flavour) {
-  Properties p = {{"linger.ms", "0"}, {"batch.size", "1"}, {"enable.idempotence", idempotence}, {"retry.backoff.ms", "50"}};
+  Properties p = {{"linger.ms", "0"},
+                  {"batch.size", "1"},
+                  {"enable.idempotence", idempotence},
+                  {"retry.backoff.ms", "50"}};
   p.push_back({flavour == java ? "request.timeout.ms" : "socket.timeout.ms", "1500"});
   return p;
 }
@@ -164,7 +170,8 @@ TEST(KafkaClientsAndBrokers, WithIdempotenceNothingIsLostRepeatedOrReordered) {
   }
 }
 
-/// Measured on real brokers with a fault on the leader: Java 8 to 36 inversions, librdkafka none, both with repeats.
+/// Measured on real brokers with a fault on the leader: Java 8 to 36 inversions, librdkafka none, both with
+/// repeats.
 TEST(KafkaClientsAndBrokers, WithoutItJavaReordersLibrdkafkaRepeats) {
   const Found j = campaign(replicated(java, each_alone("false", java)), 300, soft);
   const Found l = campaign(replicated(librdkafka, each_alone("false", librdkafka)), 300, soft);
