@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -102,8 +103,10 @@ def wait_for_workers(process: subprocess.Popen[str]) -> None:
     """Until the run is under way: a worker of it runs."""
     watcher = psutil.Process(process.pid)
     while process.poll() is None:
-        if any("--process" in child.cmdline() for child in watcher.children(recursive=True) if child.is_running()):
-            return
+        for child in watcher.children(recursive=True):
+            with contextlib.suppress(psutil.Error):  # it may be gone by now
+                if "--process" in child.cmdline():
+                    return
 
 
 def test_broker_up_status_down(tmp_path: Path) -> None:
