@@ -53,14 +53,13 @@ def on_real_broker(scenario: Scenario, verdicts: Verdicts, *, times: int, note: 
 
 
 def _controls(real: LiveWorld, scenario: Scenario, seed: int, times: int, note: api.Note | None) -> list[Run]:
-    """First the scenario without faults, then with one of the menu's faults each."""
-    faults: list[_core.Schedule] = [_core.Schedule(seed)]
-    if scenario.core.menu:
-        faults += _core.probes(scenario.core, seed, times)
+    """The scenario without faults, then with one of the menu's faults each; without a menu, `times` over as it is."""
+    probes = _core.probes(scenario.core, seed, times) if scenario.core.menu else []
+    plain = [_core.Schedule(seed)] * (1 if probes else times)
     runs = []
-    for number, schedule in enumerate(faults):
+    for number, schedule in enumerate([*plain, *probes], 1 - len(plain)):
         if note is not None:
-            what = "without faults" if number == 0 else f"with a fault of the menu, {number} of {len(faults) - 1}"
+            what = "without faults" if number <= 0 else f"with a fault of the menu, {number} of {len(probes)}"
             note(f"{scenario.name}: live run {what}")
         spelled = Scenario(_core.spelled_out(scenario.core, schedule).to_toml(), scenario.file)
         runs.append(real.run(spelled, schedule))
