@@ -1,5 +1,5 @@
-// The same scenario and seed give one history hash in every build: release, debug and sanitizers all compare
-// with tests/golden/hashes.txt. MQLAB_REWRITE_GOLDEN=1 writes it anew after a model has changed on purpose.
+// The same scenario and seed give one history hash in every build. MQLAB_HASHES names a file: the first build
+// that runs this test writes its hashes there, every other compares (scripts/test: release, then sanitizers).
 #include <gtest/gtest.h>
 
 #include <algorithm>
