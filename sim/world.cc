@@ -63,15 +63,13 @@ bool World::step() {
   State& s = *state_;
   if (s.over) return false;
   drain_soon();  // what was asked for between two steps
-  if (s.queue.empty() || at_rest()) {
+  const bool beyond = s.steps >= limits::sim_events_per_run ||
+                      (!s.queue.empty() && s.queue.top().at.ns > setup_.scenario.limits.horizon.ns);
+  if (s.queue.empty() || at_rest() || beyond) {
     finish();
     return false;
   }
   const SimEvent event = s.queue.pop();
-  if (event.at.ns > setup_.scenario.limits.horizon.ns || s.steps >= limits::sim_events_per_run) {
-    finish();
-    return false;
-  }
   s.now = event.at;
   ++s.steps;
   dispatch(event);
