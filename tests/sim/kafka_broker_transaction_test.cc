@@ -220,6 +220,33 @@ TEST(KafkaTransaction, WithoutVerificationTheyHangTheLastStableOffset) {
   EXPECT_EQ(lab.read(0, false), (Ids{11, 50}));
 }
 
+// A coordinator that was paused, deposed, and then answers from what it remembers lets nothing into a
+// transaction that has ended meanwhile: the marker voided the question (KIP-890's verification guard).
+TEST(KafkaTransaction, LateConfirmationOfAnEndedTransactionIsVoid) {
+  TransactionLab lab({.broker = fast_failover});
+  const Identity p = lab.init();
+  const ProcessId old = lab.coordinator();
+  const PlaceId place = lab.cluster().process(lab.leader(0)) == old ? 1u : 0u;
+  ASSERT_EQ(lab.add(p, {place}), Error::none);
+  lab.world.pause(old);
+  auto* r = lab.make<ProduceRequest>(RequestKind::produce, 2);
+  r->transactional_id = id;
+  Batch* b = lab.sequenced(11, 1, p.producer, p.epoch, 0);
+  b->transactional = true;
+  r->parts.push_back({place, b});
+  const std::uint32_t held = lab.send(lab.cluster().process(lab.leader(place)), r);
+  lab.run_for(Duration::seconds(5));
+  ASSERT_NE(lab.coordinator(), old);
+  ASSERT_EQ(lab.end(p, false), Error::none);
+  lab.run_for(Duration::millis(10));
+  lab.world.resume(old);
+  lab.run_for(Duration::millis(10));
+  ASSERT_NE(lab.answer<ProduceAnswer>(held), nullptr);
+  EXPECT_EQ(lab.answer<ProduceAnswer>(held)->parts[0].error, Error::invalid_txn_state);
+  EXPECT_TRUE(lab.read(place, false).empty());
+  EXPECT_EQ(lab.led(place).lead->ledger.last_stable(lab.led(place).high_watermark), 1);  // only the marker
+}
+
 TEST(KafkaTransaction, TimeoutAboveTheMaximum) {
   TransactionLab lab;
   EXPECT_EQ(lab.await<InitProducerIdAnswer>(lab.ask_init(0, Duration::seconds(901)))->error,

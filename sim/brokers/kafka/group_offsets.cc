@@ -59,14 +59,10 @@ void GroupCoordinator::commit(TxnOffsetCommitRequest* r) {
   Group* group = find(r->group);
   if (group == nullptr) return node_.reply(r, Error::not_coordinator);
   const Partition& partition = node_.cluster().offsets_of(r->group);
-  const ProducerLedger& ledger = partition.replica(node_.index())->lead->ledger;
-  Batch probe;
-  probe.producer = r->producer;
-  probe.transactional = true;
-  if (!node_.cluster().values().partition_verification || !ledger.opens_transaction(probe)) {
-    return verified(r, Error::none);
-  }
-  auto* v = node_.arena().make<Verification>(node_.arena());
+  ProducerLedger& ledger = partition.replica(node_.index())->lead->ledger;
+  if (!needs_verification(ledger, *r)) return verified(r, Error::none, 0);
+  Verification* v = node_.new_verification();
+  ledger.guard(r->producer, v->token);
   v->transactional_id = r->transactional_id;
   v->producer = r->producer;
   v->epoch = r->epoch;
@@ -75,7 +71,15 @@ void GroupCoordinator::commit(TxnOffsetCommitRequest* r) {
   node_.ask_verification(v);
 }
 
-void GroupCoordinator::verified(TxnOffsetCommitRequest* r, Error error) {
+bool GroupCoordinator::needs_verification(const ProducerLedger& ledger,
+                                          const TxnOffsetCommitRequest& r) const {
+  Batch probe;
+  probe.producer = r.producer;
+  probe.transactional = true;
+  return node_.cluster().values().partition_verification && ledger.opens_transaction(probe);
+}
+
+void GroupCoordinator::verified(TxnOffsetCommitRequest* r, Error error, std::uint32_t token) {
   if (error != Error::none) {
     return node_.reply(r, error == Error::not_enough_replicas ? Error::coordinator_load_in_progress : error);
   }
@@ -83,8 +87,11 @@ void GroupCoordinator::verified(TxnOffsetCommitRequest* r, Error error) {
   if (group == nullptr) return node_.reply(r, Error::not_coordinator);
   error = check_commit(*group, r->member, r->generation, true);
   const Partition& partition = node_.cluster().offsets_of(r->group);
-  if (error == Error::none)
-    error = partition.replica(node_.index())->lead->ledger.check_epoch(r->producer, r->epoch);
+  const ProducerLedger& ledger = partition.replica(node_.index())->lead->ledger;
+  if (error == Error::none) error = ledger.check_epoch(r->producer, r->epoch);
+  if (error == Error::none && needs_verification(ledger, *r) && !ledger.guarded(r->producer, token)) {
+    error = Error::invalid_txn_state;
+  }
   if (error != Error::none) return node_.reply(r, error);
   Batch* batch = offsets_batch(r->offsets);
   batch->producer = r->producer;

@@ -25,7 +25,7 @@ class GroupCoordinator {
   void fetch(OffsetFetchRequest* request);
 
   /// The transaction of a held request has been confirmed, or not.
-  void verified(TxnOffsetCommitRequest* request, Error error);
+  void verified(TxnOffsetCommitRequest* request, Error error, std::uint32_t token);
   /// A transaction's marker stands in the group's partition.
   void ended(std::uint32_t group, std::int64_t producer, bool commit);
   void finished(Pending* pending, Error error);
@@ -75,6 +75,7 @@ class GroupCoordinator {
 
   // group_offsets.cc
   Error check_commit(Group& group, std::uint32_t member, std::uint32_t generation, bool transactional);
+  bool needs_verification(const ProducerLedger& ledger, const TxnOffsetCommitRequest& request) const;
   Batch* offsets_batch(const Vec<CommittedOffset>& offsets) const;
   template <class R>
   void append_offsets(R* request, Batch* batch, PendingKind kind);

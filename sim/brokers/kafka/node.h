@@ -72,6 +72,7 @@ class Node final : public Component {
   void flush();
   /// Has the coordinator asked; Node::verified goes on with v->request.
   void ask_verification(Verification* v);
+  Verification* new_verification();
   /// Drops the parked fetches, joins and connections of a client that is gone.
   void forget(ProcessId process);
 
@@ -89,8 +90,10 @@ class Node final : public Component {
 
   // node_produce.cc
   void produce(ProduceRequest* request);
-  void produce_now(ProduceRequest* request);
-  ProducedPart produce_part(const ProduceRequest& request, const ProducePart& part);
+  void produce_now(ProduceRequest* request, const Verification* confirmed = nullptr);
+  ProducedPart produce_part(const ProduceRequest& request, const ProducePart& part,
+                            const Verification* confirmed);
+  bool may_open(const ProducerLedger& ledger, const ProducePart& part, const Verification* confirmed) const;
   void answer_produce(PendingProduce* pending);
   void next_produce(Component* client);
   bool verify(ProduceRequest* request);

@@ -46,7 +46,8 @@ void Node::next_produce(Component* client) {
   if (!verify(next)) produce_now(next);
 }
 
-void Node::produce_now(ProduceRequest* r) {
+/// `confirmed`: what the coordinator was asked first, if anything.
+void Node::produce_now(ProduceRequest* r, const Verification* confirmed) {
   auto* pending = arena().make<PendingProduce>();
   pending->request = r;
   pending->answer = new_answer<ProduceAnswer>(*r);
@@ -55,7 +56,7 @@ void Node::produce_now(ProduceRequest* r) {
   Vec<ProducedPart>& parts = pending->answer->parts;
   parts.reserve(r->parts.size());
   for (std::uint32_t i = 0; i < r->parts.size(); ++i) {
-    parts.push_back(produce_part(*r, r->parts[i]));
+    parts.push_back(produce_part(*r, r->parts[i], confirmed));
     if (r->acks != -1 || parts[i].error != Error::none) continue;
     Replica& replica = *cluster_.partition(r->parts[i].place)->replica(index_);
     const std::int64_t end = parts[i].base_offset + r->parts[i].batch->count;
@@ -71,7 +72,8 @@ void Node::produce_now(ProduceRequest* r) {
   if (--pending->open == 0) answer_produce(pending);
 }
 
-ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part) {
+ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part,
+                                const Verification* confirmed) {
   ProducedPart out;
   out.place = part.place;
   const auto refuse = [&](Error error) {
@@ -85,6 +87,9 @@ ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part
   if (part.batch->bytes > partition->topic.max_message_bytes) return refuse(Error::message_too_large);
   if (r.acks == -1 && size_of(replica.lead->isr) < partition->topic.min_insync_replicas)
     return refuse(Error::not_enough_replicas);
+  if (cluster_.values().partition_verification && !may_open(replica.lead->ledger, part, confirmed)) {
+    return refuse(Error::invalid_txn_state);
+  }
   const ProducerLedger::Check check = replica.lead->ledger.check(*part.batch);
   if (check.error != Error::none) return refuse(check.error);
   if (check.duplicate_of >= 0) {
@@ -96,6 +101,13 @@ ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part
   ++part.batch->references;
   write(*partition, replica, part.batch);
   return out;
+}
+
+/// The first append of a transaction needs the coordinator's word, given for this very transaction.
+bool Node::may_open(const ProducerLedger& ledger, const ProducePart& part,
+                    const Verification* confirmed) const {
+  if (!ledger.opens_transaction(*part.batch)) return true;
+  return confirmed != nullptr && ledger.guarded(part.batch->producer, confirmed->token);
 }
 
 /// Into the leader's log, and to the followers that wait for data.
@@ -178,7 +190,8 @@ bool Node::verify(ProduceRequest* r) {
     const Partition* partition = cluster_.partition(part.place);
     if (partition == nullptr || !leads(*partition)) continue;
     if (!partition->replica(index_)->lead->ledger.opens_transaction(*part.batch)) continue;
-    if (v == nullptr) v = arena().make<Verification>(arena());
+    if (v == nullptr) v = new_verification();
+    partition->replica(index_)->lead->ledger.guard(part.batch->producer, v->token);
     v->places.push_back(part.place);
     v->producer = part.batch->producer;
     v->epoch = part.batch->epoch;
@@ -188,6 +201,12 @@ bool Node::verify(ProduceRequest* r) {
   v->request = r;
   ask_verification(v);
   return true;
+}
+
+Verification* Node::new_verification() {
+  auto* v = arena().make<Verification>(arena());
+  v->token = next_token_++;
+  return v;
 }
 
 void Node::ask_verification(Verification* v) {
@@ -203,7 +222,6 @@ void Node::ask_verification(Verification* v) {
         Error::not_enough_replicas;  // what produce answers when the coordinator cannot be asked: retriable
     verified(v);
   } else {
-    v->token = next_token_++;
     verifications_.push_back(v);
     world().network().send(owner, cluster_.at(coordinator), 80, on_verify,
                            reinterpret_cast<std::uint64_t>(v));
@@ -236,13 +254,20 @@ void Node::give_up_verifications(NodeIndex coordinator) {
 void Node::verified(Verification* v) {
   Request* held = v->request;
   const Error error = v->error;
+  for (const PlaceId place : v->places) {
+    const Partition& partition = *cluster_.partition(place);
+    if (error != Error::none && leads(partition)) partition.replica(index_)->lead->ledger.unguard(v->token);
+  }
   if (held->kind == RequestKind::txn_offset_commit) {
-    destroy(arena(), v);
-    return groups().verified(static_cast<TxnOffsetCommitRequest*>(held), error);
+    groups().verified(static_cast<TxnOffsetCommitRequest*>(held), error, v->token);
+    return destroy(arena(), v);
   }
   auto* produce = static_cast<ProduceRequest*>(held);
+  if (error == Error::none) {
+    produce_now(produce, v);
+    return destroy(arena(), v);
+  }
   destroy(arena(), v);
-  if (error == Error::none) return produce_now(produce);
   auto* answer = new_answer<ProduceAnswer>(*produce);
   for (const ProducePart& part : produce->parts) {
     answer->parts.push_back({});

@@ -50,6 +50,11 @@ bool ProducerLedger::opens_transaction(const Batch& batch) const {
   return p == nullptr || p->open_first < 0;
 }
 
+bool ProducerLedger::guarded(std::int64_t producer, std::uint32_t token) const {
+  return std::any_of(guards_.begin(), guards_.end(),
+                     [&](const Guard& g) { return g.producer == producer && g.token == token; });
+}
+
 void ProducerLedger::appended(const Batch& batch, std::int64_t base) {
   if (batch.producer < 0) return;
   auto* p = const_cast<Producer*>(find(batch.producer));
@@ -69,10 +74,14 @@ void ProducerLedger::appended(const Batch& batch, std::int64_t base) {
   p->sent[p->next] = {batch.first_sequence, sequence_after(batch.first_sequence, batch.count - 1), base};
   p->next = static_cast<std::uint8_t>((p->next + 1) % window);
   if (p->count < window) ++p->count;
-  if (batch.transactional && p->open_first < 0) p->open_first = base;
+  if (batch.transactional && p->open_first < 0) {
+    p->open_first = base;
+    std::erase_if(guards_, [&](const Guard& g) { return g.producer == p->id; });
+  }
 }
 
 void ProducerLedger::end_transaction(Producer& p, const Batch& marker, std::int64_t base) {
+  std::erase_if(guards_, [&](const Guard& g) { return g.producer == p.id; });
   p.coordinator_epoch = std::max(p.coordinator_epoch, marker.first_sequence);  // see marker_batch()
   if (p.open_first < 0) return;
   const Ended ended = {p.id, p.open_first, base};

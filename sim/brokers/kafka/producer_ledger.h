@@ -11,7 +11,8 @@ namespace mqlab::sim::kafka {
 
 class ProducerLedger {
  public:
-  explicit ProducerLedger(Arena& arena) : producers_(arena), aborted_(arena), unreplicated_(arena) {}
+  explicit ProducerLedger(Arena& arena)
+      : producers_(arena), aborted_(arena), unreplicated_(arena), guards_(arena) {}
 
   struct Check {
     Error error = Error::none;
@@ -27,6 +28,14 @@ class ProducerLedger {
   Error check_marker(std::int64_t producer, std::int16_t epoch, std::int32_t coordinator_epoch) const;
   /// True when the batch would be the first of its transaction here.
   bool opens_transaction(const Batch& batch) const;
+
+  /// A question to the coordinator whether this producer's transaction is open is under way. A marker voids
+  /// it: what the answer says of an earlier transaction lets nothing in (kafka VerificationGuard).
+  void guard(std::int64_t producer, std::uint32_t token) { guards_.push_back({producer, token}); }
+  bool guarded(std::int64_t producer, std::uint32_t token) const;
+  void unguard(std::uint32_t token) {
+    std::erase_if(guards_, [&](const Guard& g) { return g.token == token; });
+  }
 
   /// Takes note of what was appended. `base` is its offset.
   void appended(const Batch& batch, std::int64_t base);
@@ -61,12 +70,17 @@ class ProducerLedger {
     std::int64_t first = 0;
     std::int64_t marker = 0;
   };
+  struct Guard {
+    std::int64_t producer = -1;
+    std::uint32_t token = 0;
+  };
   const Producer* find(std::int64_t id) const;
   void end_transaction(Producer& producer, const Batch& marker, std::int64_t base);
 
   Vec<Producer> producers_;
   Vec<Ended> aborted_;       // in the order of their markers
   Vec<Ended> unreplicated_;  // markers not yet below the high watermark
+  Vec<Guard> guards_;        // lost with the leadership
 };
 
 /// Number of a sequence `n` steps after `first`; wraps after 2³¹ − 1 to 0 (kafka
