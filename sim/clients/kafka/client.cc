@@ -1,6 +1,7 @@
 #include "sim/clients/kafka/client.h"
 
 #include "core/base/check.h"
+#include "sim/brokers/kafka/requests.h"
 #include "sim/clients/kafka/consumer.h"
 #include "sim/clients/kafka/producer.h"
 #include "sim/clients/kafka/transactions.h"
@@ -10,35 +11,6 @@ namespace {
 
 const KafkaConnection& connection_of(const ClientPlan& plan) {
   return plan.outputs.empty() ? plan.consumer.connection : plan.producer.connection;
-}
-
-/// Gives back an answer that nobody waits for.
-void drop(Arena& arena, Answer* answer) {
-  switch (answer->kind) {
-    case RequestKind::produce:
-      return destroy(arena, static_cast<ProduceAnswer*>(answer));
-    case RequestKind::fetch: {
-      auto* fetched = static_cast<FetchAnswer*>(answer);
-      for (const FetchedRecords& run : fetched->runs) release(arena, run.batch);
-      return destroy(arena, fetched);
-    }
-    case RequestKind::metadata:
-      return destroy(arena, static_cast<MetadataAnswer*>(answer));
-    case RequestKind::find_coordinator:
-      return destroy(arena, static_cast<FindCoordinatorAnswer*>(answer));
-    case RequestKind::init_producer_id:
-      return destroy(arena, static_cast<InitProducerIdAnswer*>(answer));
-    case RequestKind::join_group:
-      return destroy(arena, static_cast<JoinGroupAnswer*>(answer));
-    case RequestKind::sync_group:
-      return destroy(arena, static_cast<SyncGroupAnswer*>(answer));
-    case RequestKind::offset_fetch:
-      return destroy(arena, static_cast<OffsetFetchAnswer*>(answer));
-    case RequestKind::list_offsets:
-      return destroy(arena, static_cast<ListOffsetsAnswer*>(answer));
-    default:
-      return destroy(arena, answer);
-  }
 }
 
 }  // namespace
@@ -168,9 +140,9 @@ void KafkaClient::life_changed(ProcessId changed, LifeChange change) {
 
 void KafkaClient::answered(Answer* answer) {
   Pending pending;
-  if (!wire_.take(*answer, pending)) return drop(arena(), answer);
+  if (!wire_.take(*answer, pending)) return destroy_answer(arena(), answer);
   if (answer->error == Error::disconnected) {  // the node takes no connections yet
-    drop(arena(), answer);
+    destroy_answer(arena(), answer);
     failed(pending, Error::disconnected);
     return wire_.disconnect(pending.node, Error::disconnected);
   }
@@ -191,7 +163,7 @@ void KafkaClient::dispatch(const Pending& pending, Answer* answer) {
       } else {
         producer_->initialised(*typed);
       }
-      return drop(arena(), answer);
+      return destroy_answer(arena(), answer);
     }
     case RequestKind::find_coordinator: {
       const auto* typed = static_cast<FindCoordinatorAnswer*>(answer);
@@ -200,13 +172,13 @@ void KafkaClient::dispatch(const Pending& pending, Answer* answer) {
       } else {
         producer_->transactions()->coordinator_found(*typed, pending.context == asks::transaction);
       }
-      return drop(arena(), answer);
+      return destroy_answer(arena(), answer);
     }
     case RequestKind::add_partitions_to_txn:
     case RequestKind::add_offsets_to_txn:
     case RequestKind::txn_offset_commit:
     case RequestKind::end_txn:
-      drop(arena(), answer);
+      destroy_answer(arena(), answer);
       return producer_->transactions()->answered(pending, error);
     default:
       return consumer_->answered(pending, answer);
