@@ -38,6 +38,9 @@ void read_transactions(const Values& v, KafkaBroker& b) {
   b.transaction_scan = v.duration("transaction.abort.timed.out.transaction.cleanup.interval.ms");
   b.partition_verification = v.truth("transaction.partition.verification.enable");
   b.producer_id_expiration = v.duration("producer.id.expiration.ms");
+  b.transaction_version = b.version >= Version{4, 0} ? 2 : 0;
+  b.add_partitions_backoff = v.duration("add.partitions.to.txn.retry.backoff.ms");
+  b.add_partitions_patience = v.duration("add.partitions.to.txn.retry.backoff.max.ms");
 }
 
 void read_replication(const Values& v, KafkaBroker& b) {

@@ -222,6 +222,7 @@ KafkaProducer resolve_producer(const Scenario& scenario, const Properties& prope
   p.transactional_id = v.text("transactional.id");
   p.transaction_timeout = v.duration("transaction.timeout.ms");
   java ? read_java(v, p, version_of(broker)) : read_librdkafka(v, p);
+  p.second_protocol = java && !p.transactional_id.empty() && version_of(broker) >= Version{4, 0};
   // The coordinator answers INVALID_TRANSACTION_TIMEOUT. [kafka: TransactionCoordinator.handleInitProducerId]
   if (!p.transactional_id.empty() &&
       p.transaction_timeout > resolve_broker(scenario, broker).transaction_max_timeout) {

@@ -117,7 +117,7 @@ const std::string_view known_librdkafka_consumer =
     "topic.blacklist topic.metadata.refresh.fast.cnt topic.metadata.refresh.sparse";
 
 const std::string_view known_kafka_broker =
-    "add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms "
+    ""
     "alter.config.policy.class.name alter.log.dirs.replication.quota.window.num "
     "alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name background.threads "
     "broker.rack client.quota.callback.class compression.gzip.level compression.lz4.level compression.type "

@@ -54,6 +54,9 @@ struct KafkaProducer {
   Duration sticky_linger = {};     ///< librdkafka; java sticks for batch_bytes
   std::string transactional_id;    ///< {instance} not yet replaced; empty = none
   Duration transaction_timeout = {};
+  /// Transactional java clients from 4.0 on, as brokers of these versions have transaction.version 2
+  /// (KIP-890).
+  bool second_protocol = false;
 };
 
 enum class OffsetReset : std::uint8_t { earliest, latest, none };
@@ -119,6 +122,9 @@ struct KafkaBroker {
   Duration transaction_max_timeout = {};
   Duration transaction_scan = {};
   bool partition_verification = true;
+  std::uint32_t transaction_version = 0;  ///< the feature's level of a new cluster: 2 from 4.0 on
+  Duration add_partitions_backoff = {};   ///< a leader asks again while transactions are concurrent …
+  Duration add_partitions_patience = {};  ///< … for so long
   Duration producer_id_expiration = {};
   bool eligible_leader_replicas = false;  ///< KIP-966: on for new clusters from 4.1
 };

@@ -77,6 +77,15 @@ def test_a_late_or_unanswered_end_tears_a_transaction(tmp_path: Path) -> None:
     assert story.scenario.core.faults == 1
 
 
+def test_the_second_protocol_fences_a_late_end(tmp_path: Path) -> None:
+    """KIP-890: the epoch rises with every end. The same scenario on 3.9, where Java speaks the first, is torn."""
+    scenario = mqlab.load(ROOT / "experiments/kafka-transactional-delayed-end-mended.toml")
+    mended = mqlab.verify(scenario, schedules=10_000, out=tmp_path / "mended")
+    assert {verdict.verdict for verdict in mended} == {HOLDS}
+    torn = mqlab.verify(scenario.with_({"broker.version": "3.9"}), schedules=200, out=tmp_path / "torn")
+    assert torn["txn.atomic"].verdict == VIOLATED
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
 def test_is_complete_and_says_its_question(path: Path) -> None:
     scenario = mqlab.load(path)

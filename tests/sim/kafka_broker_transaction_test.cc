@@ -1,96 +1,8 @@
 // Kafka's broker: transactions of the first protocol.
-#include "tests/sim/kafka_broker_fixture.h"
+#include "tests/sim/kafka_broker_transaction_lab.h"
 
 namespace mqlab::sim::kafka {
 namespace {
-
-constexpr std::uint32_t id = 1;
-
-struct Identity {
-  std::int64_t producer = -1;
-  std::int16_t epoch = -1;
-};
-
-struct TransactionLab : Lab {
-  explicit TransactionLab(Options o = {}) : Lab(std::move(o)) {}
-  ProcessId coordinator() { return cluster().process(cluster().transactions_of(id).decided.leader); }
-  std::uint32_t ask_init(std::uint32_t client = 0, Duration timeout = Duration::seconds(60)) {
-    auto* r = make<InitProducerIdRequest>(RequestKind::init_producer_id, client);
-    r->transactional_id = id;
-    r->timeout = timeout;
-    return send(coordinator(), r);
-  }
-  /// Asks again while transactions are concurrent, as clients do.
-  Identity init(std::uint32_t client = 0, Duration timeout = Duration::seconds(60)) {
-    for (int i = 0; i < 50; ++i) {
-      const auto* a = await<InitProducerIdAnswer>(ask_init(client, timeout));
-      if (a->error == Error::none) return {a->producer, a->epoch};
-      EXPECT_EQ(a->error, Error::concurrent_transactions);
-      run_for(Duration::millis(20));
-    }
-    return {};
-  }
-  Error add(Identity p, std::vector<PlaceId> places) {
-    auto* r = make<AddPartitionsToTxnRequest>(RequestKind::add_partitions_to_txn, 0);
-    r->transactional_id = id;
-    r->producer = p.producer;
-    r->epoch = p.epoch;
-    r->places.assign(places.begin(), places.end());
-    const auto* a = await<Answer>(send(coordinator(), r));
-    return a == nullptr ? Error::timed_out_local : a->error;
-  }
-  std::uint32_t ask_end(Identity p, bool commit, Duration extra = {}) {
-    auto* r = make<EndTxnRequest>(RequestKind::end_txn, 0);
-    r->transactional_id = id;
-    r->producer = p.producer;
-    r->epoch = p.epoch;
-    r->commit = commit;
-    return send(coordinator(), r, extra);
-  }
-  Error end(Identity p, bool commit) {
-    const auto* a = await<Answer>(ask_end(p, commit));
-    return a == nullptr ? Error::timed_out_local : a->error;
-  }
-  ProducedPart write(Identity p, PlaceId place, MessageId message, std::int32_t sequence) {
-    auto* r = make<ProduceRequest>(RequestKind::produce, 0);
-    r->transactional_id = id;
-    Batch* b = sequenced(message, 1, p.producer, p.epoch, sequence);
-    b->transactional = true;
-    r->parts.push_back({place, b});
-    const auto* a = await<ProduceAnswer>(send(cluster().process(leader(place)), r));
-    return a == nullptr ? ProducedPart{place, Error::timed_out_local, -1, false} : a->parts[0];
-  }
-  TransactionState state() {
-    const NodeIndex n = cluster().transactions_of(id).decided.leader;
-    const auto& log = cluster().transactions_of(id).replica(n)->log;
-    const auto* word = reinterpret_cast<const std::uint64_t*>(log.entries().back().batch->records[0].payload);
-    return static_cast<TransactionState>(word[3]);
-  }
-  std::uint32_t ask_offsets(Identity p, std::uint32_t group, PlaceId place, std::int64_t offset) {
-    auto* r = make<TxnOffsetCommitRequest>(RequestKind::txn_offset_commit, 0);
-    r->transactional_id = id;
-    r->producer = p.producer;
-    r->epoch = p.epoch;
-    r->group = group;
-    r->offsets.push_back({place, offset});
-    return send(cluster().process(cluster().offsets_of(group).decided.leader), r);
-  }
-  Error add_offsets(Identity p, std::uint32_t group) {
-    auto* r = make<AddOffsetsToTxnRequest>(RequestKind::add_offsets_to_txn, 0);
-    r->transactional_id = id;
-    r->producer = p.producer;
-    r->epoch = p.epoch;
-    r->group = group;
-    return await<Answer>(send(coordinator(), r))->error;
-  }
-  const OffsetFetchAnswer* offsets(std::uint32_t group, PlaceId place, bool stable) {
-    auto* r = make<OffsetFetchRequest>(RequestKind::offset_fetch, 2);
-    r->group = group;
-    r->require_stable = stable;
-    r->places.push_back(place);
-    return await<OffsetFetchAnswer>(send(cluster().process(cluster().offsets_of(group).decided.leader), r));
-  }
-};
 
 TEST(KafkaTransaction, CommitAcrossPartitions) {
   TransactionLab lab;
@@ -195,7 +107,7 @@ TEST(KafkaTransaction, SecondProducerFencesTheFirst) {
   lab.run_for(Duration::millis(20));
   const Identity second = lab.init(1);
   EXPECT_EQ(second.producer, first.producer);
-  EXPECT_EQ(second.epoch, first.epoch + 2);  // once for the fence, once for itself
+  EXPECT_EQ(second.epoch, first.epoch + 3);  // for the fence, for the end of what was open, for itself
   EXPECT_TRUE(lab.read(0, true).empty());
   EXPECT_EQ(lab.end(first, true), Error::producer_fenced);
   EXPECT_EQ(lab.write(first, 0, 12, 1).error, Error::invalid_producer_epoch);

@@ -34,7 +34,7 @@ struct Got {
   std::uint32_t member = 0;
   std::uint32_t generation = 0;
   bool commit = false;      ///< end_txn
-  std::int16_t epoch = -1;  ///< init_producer_id
+  std::int16_t epoch = -1;  ///< init_producer_id, end_txn
 };
 
 class FakeCluster;
@@ -190,6 +190,7 @@ inline void FakeCluster::record(ProcessId node, const Request& r) {
     }
     case RequestKind::end_txn:
       got.commit = static_cast<const EndTxnRequest&>(r).commit;
+      got.epoch = static_cast<const EndTxnRequest&>(r).epoch;
       break;
     case RequestKind::init_producer_id:
       got.epoch = static_cast<const InitProducerIdRequest&>(r).epoch;
@@ -352,6 +353,15 @@ inline void FakeCluster::request(ProcessId node, Request* request) {
     }
     case RequestKind::fetch:
       return fetch(node, static_cast<FetchRequest*>(request));
+    case RequestKind::end_txn: {
+      auto* answer = arena.make<EndTxnAnswer>();
+      answer->error = error;
+      if (static_cast<const EndTxnRequest&>(*request).second_protocol && error == Error::none) {
+        answer->producer = 1000;
+        answer->epoch = ++epoch_;
+      }
+      return send(node, *request, answer);
+    }
     default: {
       Answer* answer = arena.make<Answer>();
       answer->error = error;

@@ -11,6 +11,7 @@ constexpr PlaceId out = 1;  // the stage's only output partition; 0 is its input
 
 constexpr Duration ms(std::int64_t n) { return Duration::millis(n); }
 
+/// Java speaks the first protocol to brokers before 4.0.
 Lab make(Flavour flavour, Properties producer = {}) {
   producer.push_back({"transactional.id", "work-{instance}"});
   if (find(producer, "linger.ms") == nullptr) producer.push_back({"linger.ms", "0"});
@@ -19,8 +20,10 @@ Lab make(Flavour flavour, Properties producer = {}) {
   } else {
     producer.push_back({"request.timeout.ms", "2000"});
   }
-  return Lab(stage_scenario(flavour, {{"auto.offset.reset", "earliest"}, {"enable.auto.commit", "false"}}, 1,
-                            producer));
+  Scenario s = stage_scenario(flavour, {{"auto.offset.reset", "earliest"}, {"enable.auto.commit", "false"}},
+                              1, producer);
+  s.brokers[0].version = "3.9";
+  return Lab(std::move(s));
 }
 
 /// The requests about the transaction, in the order in which they reached a node.

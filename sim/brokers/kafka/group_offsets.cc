@@ -66,6 +66,7 @@ void GroupCoordinator::commit(TxnOffsetCommitRequest* r) {
   v->transactional_id = r->transactional_id;
   v->producer = r->producer;
   v->epoch = r->epoch;
+  v->adds = r->second_protocol;
   v->request = r;
   v->places.push_back(partition.place);
   node_.ask_verification(v);
@@ -75,8 +76,10 @@ bool GroupCoordinator::needs_verification(const ProducerLedger& ledger,
                                           const TxnOffsetCommitRequest& r) const {
   Batch probe;
   probe.producer = r.producer;
+  probe.epoch = r.epoch;
   probe.transactional = true;
-  return node_.cluster().values().partition_verification && ledger.opens_transaction(probe);
+  const bool asks = node_.cluster().values().partition_verification || r.second_protocol;
+  return asks && ledger.opens_transaction(probe);
 }
 
 void GroupCoordinator::verified(TxnOffsetCommitRequest* r, Error error, std::uint32_t token) {

@@ -72,6 +72,9 @@ void Node::on(const SimEvent& event) {
     case on_verified:
       verified(event.x);
       break;
+    case on_verify_again:
+      verify_again(event.x);
+      break;
     case on_group_timer:
       groups().timer(event);
       break;

@@ -26,6 +26,7 @@ enum NodeEvent : std::uint16_t {
   on_fetch_wait,         ///< x = token of the parked fetch
   on_verify,             ///< at a transaction coordinator: a = Verification*
   on_verified,           ///< back at the leader: x = token
+  on_verify_again,       ///< x = token
   on_group_timer,        ///< y = what; see GroupCoordinator
   on_transaction_timer,  ///< y = what; see TransactionCoordinator
   on_markers,            ///< at a leader: a = MarkerRequest*
@@ -99,6 +100,8 @@ class Node final : public Component {
   bool verify(ProduceRequest* request);
   void verified(Verification* verification);
   void verified(std::uint32_t token);
+  void verify_again(std::uint32_t token);
+  Verification* take_verification(std::uint32_t token);
   void give_up_verifications(NodeIndex coordinator);
   void finished(Pending* pending, std::uint32_t part, Error error);
   void write(Partition& partition, Replica& replica, Batch* batch);

@@ -87,10 +87,11 @@ ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part
   if (part.batch->bytes > partition->topic.max_message_bytes) return refuse(Error::message_too_large);
   if (r.acks == -1 && size_of(replica.lead->isr) < partition->topic.min_insync_replicas)
     return refuse(Error::not_enough_replicas);
-  if (cluster_.values().partition_verification && !may_open(replica.lead->ledger, part, confirmed)) {
+  const bool asked = cluster_.values().partition_verification || r.second_protocol;
+  if (asked && !may_open(replica.lead->ledger, part, confirmed)) {
     return refuse(Error::invalid_txn_state);
   }
-  const ProducerLedger::Check check = replica.lead->ledger.check(*part.batch);
+  const ProducerLedger::Check check = replica.lead->ledger.check(*part.batch, r.second_protocol);
   if (check.error != Error::none) return refuse(check.error);
   if (check.duplicate_of >= 0) {
     out.duplicate = true;
@@ -179,12 +180,14 @@ void Node::finished(Pending* pending, std::uint32_t part, Error error) {
   }
 }
 
-// ---- verification of transactions (KIP-890 part 1; kafka AddPartitionsToTxnManager)
+// ---- verification of transactions (KIP-890; kafka AddPartitionsToTxnManager,
+// ReplicaManager.handleProduceAppend)
 // ----------------------------------
 
-/// True when the request is held until the transaction's coordinator has confirmed its partitions.
+/// True when the request is held until the transaction's coordinator has confirmed, or added, its partitions.
 bool Node::verify(ProduceRequest* r) {
-  if (r->transactional_id == 0 || !cluster_.values().partition_verification) return false;
+  const bool asks = cluster_.values().partition_verification || r->second_protocol;
+  if (r->transactional_id == 0 || !asks) return false;
   Verification* v = nullptr;
   for (const ProducePart& part : r->parts) {
     const Partition* partition = cluster_.partition(part.place);
@@ -198,6 +201,8 @@ bool Node::verify(ProduceRequest* r) {
   }
   if (v == nullptr) return false;
   v->transactional_id = r->transactional_id;
+  v->adds = r->second_protocol;
+  v->until = world().now() + cluster_.values().add_partitions_patience;
   v->request = r;
   ask_verification(v);
   return true;
@@ -214,9 +219,12 @@ void Node::ask_verification(Verification* v) {
   v->leader = index_;
   const NodeIndex coordinator = view(cluster_.transactions_of(v->transactional_id).place).leader;
   v->coordinator = coordinator;
-  if (coordinator == index_) {
+  if (coordinator == index_ && !v->adds) {
     transactions().verify(v);
     verified(v);
+  } else if (coordinator == index_) {
+    verifications_.push_back(v);
+    transactions().verify(v);
   } else if (coordinator == no_node || !world().alive(cluster_.process(coordinator))) {
     v->error =
         Error::not_enough_replicas;  // what produce answers when the coordinator cannot be asked: retriable
@@ -228,13 +236,42 @@ void Node::ask_verification(Verification* v) {
   }
 }
 
-void Node::verified(std::uint32_t token) {
+/// nullptr when it has been given up meanwhile.
+Verification* Node::take_verification(std::uint32_t token) {
   const auto at =
       std::find_if(verifications_.begin(), verifications_.end(), [&](auto* v) { return v->token == token; });
-  if (at == verifications_.end()) return;  // given up meanwhile
+  if (at == verifications_.end()) return nullptr;
   Verification* v = *at;
   verifications_.erase(at);
-  verified(v);
+  return v;
+}
+
+void Node::verified(std::uint32_t token) {
+  Verification* v = take_verification(token);
+  if (v == nullptr) return;
+  // The producer's last transaction has yet to get its markers: its next one waits for them here.
+  const bool waits = v->error == Error::concurrent_transactions && v->request->kind == RequestKind::produce;
+  if (!waits || world().now() >= v->until) {
+    if (waits) v->error = Error::not_enough_replicas;
+    return verified(v);
+  }
+  verifications_.push_back(v);
+  world().after(cluster_.values().add_partitions_backoff, *this, on_verify_again, 0, token);
+}
+
+/// A marker that came meanwhile has voided the guards.
+void Node::verify_again(std::uint32_t token) {
+  Verification* v = take_verification(token);
+  if (v == nullptr) return;
+  v->error = Error::none;
+  for (const PlaceId place : v->places) {
+    const Partition& partition = *cluster_.partition(place);
+    if (!leads(partition)) continue;
+    ProducerLedger& ledger = partition.replica(index_)->lead->ledger;
+    ledger.unguard(v->token);
+    ledger.guard(v->producer, v->token);
+  }
+  ask_verification(v);
 }
 
 /// Connections to a node broke: what it was asked is not answered.

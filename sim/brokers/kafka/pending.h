@@ -47,7 +47,7 @@ struct ParkedFetch {
 };
 
 /// A leader asks the coordinator whether a partition belongs to the ongoing transaction of a producer before
-/// the first append of that transaction (KIP-890 part 1).
+/// the first append of that transaction (KIP-890 part 1), or has it added (part 2).
 struct Verification {
   explicit Verification(Arena& arena) : places(arena) {}
   ProcessId from = no_process;  ///< the leader's node
@@ -57,6 +57,8 @@ struct Verification {
   std::int16_t epoch = -1;
   std::uint8_t leader = 0;       ///< node that asks
   std::uint8_t coordinator = 0;  ///< node that is asked
+  bool adds = false;             ///< second protocol
+  Instant until = {};            ///< while transactions are concurrent it is asked again until then
   Error error = Error::none;
   Request* request = nullptr;  ///< held meanwhile
   Vec<PlaceId> places;

@@ -11,10 +11,12 @@ const ProducerLedger::Producer* ProducerLedger::find(std::int64_t id) const {
   return nullptr;
 }
 
-ProducerLedger::Check ProducerLedger::check(const Batch& batch) const {
+ProducerLedger::Check ProducerLedger::check(const Batch& batch, bool second_protocol) const {
   if (batch.producer < 0) return {};
   const Producer* p = find(batch.producer);
-  if (p == nullptr) return {};  // state lost or never there: any sequence is taken
+  if (p == nullptr) {  // state lost or never there: any sequence is taken (ProducerAppendInfo.checkSequence)
+    return {second_protocol && batch.first_sequence != 0 ? Error::out_of_order_sequence : Error::none, -1};
+  }
   if (batch.epoch < p->epoch) return {Error::invalid_producer_epoch, -1};
   const std::int32_t last = sequence_after(batch.first_sequence, batch.count - 1);
   if (batch.epoch == p->epoch) {
@@ -47,7 +49,7 @@ Error ProducerLedger::check_marker(std::int64_t producer, std::int16_t epoch,
 bool ProducerLedger::opens_transaction(const Batch& batch) const {
   if (!batch.transactional || batch.control != Control::none) return false;
   const Producer* p = find(batch.producer);
-  return p == nullptr || p->open_first < 0;
+  return p == nullptr || p->open_first < 0 || p->epoch != batch.epoch;
 }
 
 bool ProducerLedger::guarded(std::int64_t producer, std::uint32_t token) const {

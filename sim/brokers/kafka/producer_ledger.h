@@ -20,7 +20,8 @@ class ProducerLedger {
   };
   /// Whether a client's batch may be appended: epoch, repeats within the last five batches, gap in the
   /// sequence.
-  Check check(const Batch& batch) const;
+  /// `second_protocol`: a producer that is not known here begins with sequence 0.
+  Check check(const Batch& batch, bool second_protocol = false) const;
   /// Whether the group coordinator may append for this producer: only the epoch counts.
   Error check_epoch(std::int64_t producer, std::int16_t epoch) const;
   /// Whether a transaction marker may be written (kafka ProducerAppendInfo.checkProducerEpoch,

@@ -121,7 +121,8 @@ struct ProduceRequest : Request {
   std::int8_t acks = -1;  ///< −1 all, 0 (no answer is sent), 1
   Duration timeout = Duration::seconds(30);
   std::uint32_t transactional_id = 0;  ///< number of the transactional id; 0 = none
-  Vec<ProducePart> parts;              ///< at most one batch a partition
+  bool second_protocol = false;  ///< of transactions: adds its partitions to the transaction (version 12)
+  Vec<ProducePart> parts;        ///< at most one batch a partition
 };
 struct ProducedPart {
   PlaceId place = no_place;
@@ -262,7 +263,9 @@ struct MetadataAnswer : Answer {
   Vec<std::uint32_t> epochs;
 };
 
-// Transactions, first protocol (what librdkafka speaks).
+// Transactions. First protocol: what librdkafka speaks, and Java's client to brokers before 4.0. Second
+// (KIP-890 part 2, transaction.version 2): every EndTxn raises the epoch, and a first write adds its
+// partition by itself.
 struct InitProducerIdRequest : Request {
   std::uint32_t transactional_id = 0;  ///< 0 = idempotent only
   Duration timeout = {};
@@ -294,6 +297,7 @@ struct TxnOffsetCommitRequest : Request {
   std::uint32_t group = 0;
   std::uint32_t member = 0;
   std::uint32_t generation = 0;
+  bool second_protocol = false;  ///< adds the group's partition to the transaction (version 5)
   Vec<CommittedOffset> offsets;
 };
 struct EndTxnRequest : Request {
@@ -301,6 +305,11 @@ struct EndTxnRequest : Request {
   std::int64_t producer = -1;
   std::int16_t epoch = -1;
   bool commit = true;
+  bool second_protocol = false;  ///< version 5
+};
+struct EndTxnAnswer : Answer {  ///< second protocol: the identity to go on with
+  std::int64_t producer = -1;
+  std::int16_t epoch = -1;
 };
 
 /// Destroys and gives back any of the above.

@@ -24,6 +24,8 @@ Answer* make_answer(Arena& arena, RequestKind kind) {
       return arena.make<MetadataAnswer>(arena);
     case RequestKind::init_producer_id:
       return arena.make<InitProducerIdAnswer>();
+    case RequestKind::end_txn:
+      return arena.make<EndTxnAnswer>();
     default:
       return arena.make<Answer>();
   }
@@ -94,6 +96,8 @@ void destroy_answer(Arena& arena, Answer* answer) {
       return destroy(arena, static_cast<MetadataAnswer*>(answer));
     case RequestKind::init_producer_id:
       return destroy(arena, static_cast<InitProducerIdAnswer*>(answer));
+    case RequestKind::end_txn:
+      return destroy(arena, static_cast<EndTxnAnswer*>(answer));
     default:
       return destroy(arena, answer);
   }

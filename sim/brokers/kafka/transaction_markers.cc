@@ -71,6 +71,13 @@ void TransactionCoordinator::send_markers(Transaction& t) {
   t.next.state = t.now.state == TransactionState::prepare_commit ? TransactionState::complete_commit
                                                                  : TransactionState::complete_abort;
   t.next.places.clear();
+  if (t.next.following >= 0) {
+    t.next.previous = t.next.producer;
+    t.next.producer = t.next.following;
+    t.next.following = -1;
+    t.next.epoch = 0;
+    t.next.last_epoch = -1;
+  }
   write(t, nullptr);
 }
 

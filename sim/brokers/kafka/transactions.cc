@@ -10,13 +10,6 @@
 namespace mqlab::sim::kafka {
 namespace {
 
-constexpr std::int16_t last_epoch_of_an_id =
-    32'766;  // then a new producer id (TransactionMetadata.isEpochExhausted)
-
-bool preparing(TransactionState s) {
-  return s == TransactionState::prepare_commit || s == TransactionState::prepare_abort;
-}
-
 /// What clients are told when the log could not be written (kafka
 /// TransactionStateManager.appendTransactionToLog).
 Error as_coordinator_error(Error error) {
@@ -56,6 +49,8 @@ void TransactionCoordinator::load(const Partition& partition) {
   t->now.state = static_cast<TransactionState>(*word++);
   t->now.timeout.ns = static_cast<std::int64_t>(*word++);
   t->now.start.ns = static_cast<std::int64_t>(*word++);
+  t->now.previous = static_cast<std::int64_t>(*word++);
+  t->now.following = static_cast<std::int64_t>(*word++);
   for (std::uint64_t left = *word++; left > 0; --left) t->now.places.push_back(static_cast<PlaceId>(*word++));
   applied(*t);
 }
@@ -111,10 +106,11 @@ Error TransactionCoordinator::raise(Transaction& t, const InitProducerIdRequest&
   return Error::none;
 }
 
-/// Aborts what is ongoing under a raised epoch.
+/// Aborts what is ongoing under a raised epoch; the second protocol's end raises it once more.
 void TransactionCoordinator::fence(Transaction& t, Request* request, Error answer) {
   t.next = t.now;
-  if (t.next.epoch < 32'767) ++t.next.epoch;
+  const int raise = node_.cluster().values().transaction_version >= 2 ? 2 : 1;
+  t.next.epoch = static_cast<std::int16_t>(std::min(t.next.epoch + raise, 32'767));
   t.next.last_epoch = -1;
   t.next.state = TransactionState::prepare_abort;
   write(t, request, answer);
@@ -139,30 +135,40 @@ void TransactionCoordinator::add(AddOffsetsToTxnRequest* r) {
   add_places(r, r->transactional_id, r->producer, r->epoch, places);
 }
 
+/// What adding comes to: an error, or whether t.next has to be written.
+Error TransactionCoordinator::prepare_add(Transaction& t, std::int64_t producer, std::int16_t epoch,
+                                          const Vec<PlaceId>& places, bool& changes) {
+  const Error error = check(t, producer, epoch);
+  if (error != Error::none) return error;
+  if (t.moving || preparing(t.now.state)) return Error::concurrent_transactions;
+  const bool ongoing = t.now.state == TransactionState::ongoing;
+  t.next = t.now;
+  if (!ongoing) {
+    t.next.places.clear();
+    t.next.start = node_.world().now();  // the timeout counts from here, not from the client's begin
+  }
+  t.next.state = TransactionState::ongoing;
+  const std::size_t before = t.next.places.size();
+  for (const PlaceId place : places) {
+    const auto end = t.next.places.end();
+    if (std::find(t.next.places.begin(), end, place) == end) t.next.places.push_back(place);
+  }
+  changes = !ongoing || t.next.places.size() != before;
+  return Error::none;
+}
+
 void TransactionCoordinator::add_places(Request* r, std::uint32_t number, std::int64_t producer,
                                         std::int16_t epoch, const Vec<PlaceId>& places) {
   Transaction* t = find(number);
   if (t == nullptr) return node_.reply(r, Error::not_coordinator);
-  const Error error = check(*t, producer, epoch);
-  if (error != Error::none) return node_.reply(r, error);
-  if (t->moving || preparing(t->now.state)) return node_.reply(r, Error::concurrent_transactions);
-  const bool ongoing = t->now.state == TransactionState::ongoing;
-  t->next = t->now;
-  if (!ongoing) {
-    t->next.places.clear();
-    t->next.start = node_.world().now();  // the timeout counts from here, not from the client's begin
-  }
-  t->next.state = TransactionState::ongoing;
-  const std::size_t before = t->next.places.size();
-  for (const PlaceId place : places) {
-    const auto end = t->next.places.end();
-    if (std::find(t->next.places.begin(), end, place) == end) t->next.places.push_back(place);
-  }
-  if (ongoing && t->next.places.size() == before) return node_.reply(r, Error::none);
+  bool changes = false;
+  const Error error = prepare_add(*t, producer, epoch, places, changes);
+  if (error != Error::none || !changes) return node_.reply(r, error);
   write(*t, r);
 }
 
 void TransactionCoordinator::verify(Verification* v) {
+  if (v->adds) return add(v);
   const Transaction* t = find(v->transactional_id);
   if (t == nullptr || preparing(t->now.state)) {
     v->error = Error::not_enough_replicas;  // the leader has its producer try again
@@ -178,35 +184,24 @@ void TransactionCoordinator::verify(Verification* v) {
   node_.world().network().send(node_.owner, node_.cluster().at(v->leader), 80, on_verified, 0, v->token);
 }
 
-// ---- EndTxn
-// ----------------------------------------------------------------------------------------------------------
+/// Second protocol: the leader of a partition adds it on behalf of the producer that writes to it.
+void TransactionCoordinator::add(Verification* v) {
+  Transaction* t = find(v->transactional_id);
+  if (t == nullptr) return tell(v, Error::not_enough_replicas);
+  bool changes = false;
+  Error error = prepare_add(*t, v->producer, v->epoch, v->places, changes);
+  if (error == Error::producer_fenced) error = Error::invalid_producer_epoch;
+  if (error != Error::none || !changes) return tell(v, error);
+  write(*t, nullptr, Error::none, v);
+}
 
-/// The request names no transaction, only the producer and its epoch. One that was delayed until its producer
-/// has begun the next transaction ends that one (the protocol's known flaw; KIP-890 raises the epoch each
-/// time).
-void TransactionCoordinator::end(EndTxnRequest* r) {
-  Transaction* t = find(r->transactional_id);
-  if (t == nullptr) return node_.reply(r, Error::not_coordinator);
-  const Error error = check(*t, r->producer, r->epoch);
-  if (error != Error::none) return node_.reply(r, error);
-  if (t->moving) return node_.reply(r, Error::concurrent_transactions);
-  switch (t->now.state) {
-    case TransactionState::ongoing:
-      break;
-    case TransactionState::complete_commit:
-      return node_.reply(r, r->commit ? Error::none : Error::invalid_txn_state);
-    case TransactionState::complete_abort:
-      return node_.reply(r, r->commit ? Error::invalid_txn_state : Error::none);
-    case TransactionState::prepare_commit:
-      return node_.reply(r, r->commit ? Error::concurrent_transactions : Error::invalid_txn_state);
-    case TransactionState::prepare_abort:
-      return node_.reply(r, r->commit ? Error::invalid_txn_state : Error::concurrent_transactions);
-    case TransactionState::empty:
-      return node_.reply(r, Error::invalid_txn_state);
+void TransactionCoordinator::tell(Verification* v, Error error) {
+  v->error = error;
+  if (v->leader == node_.index()) {
+    node_.world().soon(node_, on_verified, 0, v->token);
+  } else {
+    node_.world().network().send(node_.owner, node_.cluster().at(v->leader), 80, on_verified, 0, v->token);
   }
-  t->next = t->now;
-  t->next.state = r->commit ? TransactionState::prepare_commit : TransactionState::prepare_abort;
-  write(*t, r);
 }
 
 // ---- the log
@@ -219,7 +214,7 @@ Batch* TransactionCoordinator::image(const TransactionData& d) const {
   batch->payloads = true;
   batch->records = static_cast<Record*>(arena.allocate(sizeof(Record)));
   Record& record = batch->records[0] = Record{};
-  record.payload_size = static_cast<std::uint32_t>((7 + d.places.size()) * sizeof(std::uint64_t));
+  record.payload_size = static_cast<std::uint32_t>((9 + d.places.size()) * sizeof(std::uint64_t));
   auto* word = static_cast<std::uint64_t*>(arena.allocate(record.payload_size));
   record.payload = reinterpret_cast<const std::byte*>(word);
   *word++ = static_cast<std::uint64_t>(d.producer);
@@ -228,20 +223,26 @@ Batch* TransactionCoordinator::image(const TransactionData& d) const {
   *word++ = static_cast<std::uint64_t>(d.state);
   *word++ = static_cast<std::uint64_t>(d.timeout.ns);
   *word++ = static_cast<std::uint64_t>(d.start.ns);
+  *word++ = static_cast<std::uint64_t>(d.previous);
+  *word++ = static_cast<std::uint64_t>(d.following);
   *word++ = d.places.size();
   for (const PlaceId place : d.places) *word++ = place;
-  batch->bytes = batch_overhead_bytes + record.payload_size;
+  // About what a TransactionLogValue takes.
+  batch->bytes = batch_overhead_bytes + static_cast<std::uint32_t>(56 + 8 * d.places.size());
   return batch;
 }
 
-/// Writes t.next; it holds once it is replicated. `answer` is what `request` is then told.
-void TransactionCoordinator::write(Transaction& t, Request* request, Error answer) {
+/// Writes t.next; it holds once it is replicated. `answer` is what `request` is then told; a leader that
+/// asked for `verification` hears that it is done.
+void TransactionCoordinator::write(Transaction& t, Request* request, Error answer,
+                                   Verification* verification) {
   t.moving = true;
   auto* pending = node_.arena().make<PendingTransaction>();
   pending->kind = PendingKind::transaction;
   pending->number = t.number;
   pending->request = request;
   pending->answer = answer;
+  pending->verification = verification;
   pending->deadline = node_.world().now() + Duration::seconds(30);
   const Error error = node_.append(node_.cluster().transactions_of(t.number), image(t.next), pending);
   if (error != Error::none) written(pending, error);
@@ -256,6 +257,7 @@ void TransactionCoordinator::finished(Pending* pending, std::uint32_t part, Erro
 void TransactionCoordinator::written(PendingTransaction* pending, Error error) {
   Transaction* t = pending->number < transactions_.size() ? transactions_[pending->number] : nullptr;
   Request* r = pending->request;
+  Verification* verification = pending->verification;
   const Error answer = error == Error::none ? pending->answer : as_coordinator_error(error);
   node_.arena().recycle(pending);
   if (t != nullptr) {
@@ -266,12 +268,12 @@ void TransactionCoordinator::written(PendingTransaction* pending, Error error) {
       retry_later(*t);  // the end of a transaction could not be noted
     }
   }
-  if (r != nullptr && r->kind == RequestKind::init_producer_id && answer == Error::none && t != nullptr) {
-    auto* init = node_.new_answer<InitProducerIdAnswer>(*r);
-    init->producer = t->now.producer;
-    init->epoch = t->now.epoch;
-    node_.send_answer(*r, init);
-    node_.drop(r);
+  if (verification != nullptr) tell(verification, error == Error::none ? error : Error::not_enough_replicas);
+  const bool second =
+      r != nullptr && r->kind == RequestKind::end_txn && static_cast<EndTxnRequest*>(r)->second_protocol;
+  const bool identifies = second || (r != nullptr && r->kind == RequestKind::init_producer_id);
+  if (identifies && answer == Error::none && t != nullptr) {
+    reply_identity(r, t->now);
   } else if (r != nullptr) {
     node_.reply(r, answer);
   }

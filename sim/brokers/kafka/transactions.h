@@ -1,5 +1,6 @@
-// The transaction coordinator of one node, first protocol (transaction versions 0 and 1: the epoch stays from
-// one transaction to the next). State lies in the log of the transactional id's partition of
+// The transaction coordinator of one node. First protocol (transaction versions 0 and 1): the epoch stays
+// from one transaction to the next. Second (version 2): each end raises it. State lies in the log of the
+// transactional id's partition of
 // __transaction_state. Rules: kafka TransactionCoordinator, TransactionMetadata, TransactionStateManager,
 // TransactionMarkerChannelManager.
 #pragma once
@@ -18,12 +19,20 @@ enum class TransactionState : std::uint8_t {
   complete_abort
 };
 
+constexpr bool preparing(TransactionState s) {
+  return s == TransactionState::prepare_commit || s == TransactionState::prepare_abort;
+}
+/// After this one comes a new producer id (TransactionMetadata.isEpochExhausted).
+inline constexpr std::int16_t last_epoch_of_an_id = 32'766;
+
 /// What the log holds of a transactional id.
 struct TransactionData {
   explicit TransactionData(Arena& arena) : places(arena) {}
   std::int64_t producer = -1;
   std::int16_t epoch = -1;
   std::int16_t last_epoch = -1;  ///< before the latest raise that its own producer asked for (KIP-360)
+  std::int64_t previous = -1;    ///< producer id before the latest, when that one's epochs were used up
+  std::int64_t following = -1;   ///< producer id from the transaction's completion on, when they are
   TransactionState state = TransactionState::empty;
   Duration timeout = {};
   Instant start = {};   ///< of the ongoing transaction: its first partition
@@ -57,8 +66,8 @@ class TransactionCoordinator {
   void add(AddOffsetsToTxnRequest* request);
   void end(EndTxnRequest* request);
 
-  /// Fills in the verdict on partitions of an ongoing transaction; sends it back unless the asker is this
-  /// node.
+  /// Fills in the verdict on partitions of an ongoing transaction, or adds them; sends it back unless the
+  /// asker is this node and only asks.
   void verify(Verification* verification);
   /// At a leader: appends markers; the answer follows when they are replicated.
   void write_markers(MarkerRequest* request);
@@ -76,6 +85,7 @@ class TransactionCoordinator {
     std::uint32_t number = 0;
     Request* request = nullptr;  ///< answered when written
     Error answer = Error::none;
+    Verification* verification = nullptr;  ///< told when written
   };
   struct PendingMarkers : Pending {
     MarkerRequest* request = nullptr;
@@ -85,9 +95,17 @@ class TransactionCoordinator {
   Error check(const Transaction& t, std::int64_t producer, std::int16_t epoch) const;
   void add_places(Request* request, std::uint32_t number, std::int64_t producer, std::int16_t epoch,
                   const Vec<PlaceId>& places);
+  Error prepare_add(Transaction& t, std::int64_t producer, std::int16_t epoch, const Vec<PlaceId>& places,
+                    bool& changes);
+  void add(Verification* verification);
+  void tell(Verification* verification, Error error);
+  void end_first(Transaction& t, EndTxnRequest* request);
+  void end_second(Transaction& t, EndTxnRequest* request);
+  void reply_identity(Request* request, const TransactionData& data);
   Error raise(Transaction& t, const InitProducerIdRequest& request);
   void fence(Transaction& t, Request* request, Error answer);
-  void write(Transaction& t, Request* request, Error answer = Error::none);
+  void write(Transaction& t, Request* request, Error answer = Error::none,
+             Verification* verification = nullptr);
   Batch* image(const TransactionData& data) const;
   void written(PendingTransaction* pending, Error error);
   void applied(Transaction& t);

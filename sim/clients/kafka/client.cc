@@ -174,10 +174,12 @@ void KafkaClient::dispatch(const Pending& pending, Answer* answer) {
       }
       return destroy_answer(arena(), answer);
     }
+    case RequestKind::end_txn:
+      producer_->transactions()->ended(pending, *static_cast<EndTxnAnswer*>(answer));
+      return destroy_answer(arena(), answer);
     case RequestKind::add_partitions_to_txn:
     case RequestKind::add_offsets_to_txn:
     case RequestKind::txn_offset_commit:
-    case RequestKind::end_txn:
       destroy_answer(arena(), answer);
       return producer_->transactions()->answered(pending, error);
     default:

@@ -204,7 +204,9 @@ void Producer::append(std::uint32_t index, const Effect& effect, std::int32_t ke
 void Producer::list(std::uint32_t index) {
   OutPartition& partition = partitions_[index];
   const NodeIndex leader = client_.wire().leader(partition.place);
-  // librdkafka waits for what is in flight to the old leader (PARTITION_JOIN: rd_kafka_idemp_drain_toppar).
+  // librdkafka waits for what is in flight to the old leader if it is idempotent (PARTITION_JOIN:
+  // rd_kafka_idemp_drain_toppar). If not, PARTITION_LEAVE takes back only what is not on the wire yet: what
+  // is queued goes to the new leader at once, and may be stored before what the old one has yet to refuse.
   const bool moved = leader != partition.lane && partition.packs_in_flight > 0;
   if (moved && !java_ && settings_.idempotence) partition.drain = true;
   partition.listed = true;

@@ -147,6 +147,7 @@ void Producer::send(Flight* flight, ProduceRequest* request) {
   request->acks = static_cast<std::int8_t>(settings_.acks);
   request->timeout = settings_.broker_timeout;
   request->transactional_id = client_.plan().transactional_id;
+  request->second_protocol = settings_.second_protocol;
   std::uint32_t bytes = 60;
   for (const ProducePart& part : request->parts) bytes += part.batch->bytes + 20;
   Duration timeout = settings_.connection.request_timeout;

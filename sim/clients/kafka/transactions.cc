@@ -12,6 +12,7 @@ Transactions::Transactions(KafkaClient& client, Producer& producer)
     : client_(client),
       producer_(producer),
       java_(client.plan().java()),
+      second_(client.plan().producer.second_protocol),
       coordinator_(true, client.plan().transactional_id, due::transaction_coordinator, asks::transaction),
       group_coordinator_(false, client.plan().group, due::offsets_coordinator, asks::offsets),
       waiting_(client.arena()),
@@ -59,6 +60,11 @@ void Transactions::begin(const Effect& effect) {
 
 void Transactions::writes_to(std::uint32_t index) {
   if (producer_.partition(index).transaction == number_) return;
+  if (second_) {  // the leader sees to the rest
+    producer_.partition(index).transaction = number_;
+    touched_ = true;
+    return;
+  }
   if (std::find(waiting_.begin(), waiting_.end(), index) != waiting_.end()) return;
   if (std::find(asked_.begin(), asked_.end(), index) != asked_.end()) return;
   waiting_.push_back(index);
@@ -74,7 +80,8 @@ void Transactions::offsets(const Effect& effect) {
   generation_ = effect.generation;
   offsets_.clear();
   for (const PlacePosition& p : effect.places) offsets_.push_back({p.place, p.position});
-  if (step_ == Step::idle) step_ = Step::add;
+  if (step_ == Step::idle) step_ = second_ ? Step::commit : Step::add;
+  touched_ = touched_ || second_;
   limit();
   advance();
 }
@@ -241,6 +248,7 @@ void Transactions::send_offsets() {
     request->generation = generation_;
   }
   request->offsets.assign(offsets_.begin(), offsets_.end());
+  request->second_protocol = second_;
   offering_ = true;
   const auto bytes = static_cast<std::uint32_t>(80 + 20 * offsets_.size());
   client_.wire().send(node, RequestKind::txn_offset_commit, request, bytes, timeout, number_);
@@ -260,6 +268,7 @@ void Transactions::end() {
   request->producer = producer_.producer_id();
   request->epoch = producer_.epoch();
   request->commit = commit;
+  request->second_protocol = second_;
   ending_ = true;
   client_.wire().send(node, RequestKind::end_txn, request, 60, client_.wire().settings().request_timeout,
                       number_);

@@ -1,5 +1,7 @@
-// Transactions as the first protocol has them: what librdkafka speaks to brokers of every version
-// (rdkafka_txnmgr.c), and Java's client where transaction.version is below 2 (TransactionManager).
+// Transactions. The first protocol is what librdkafka speaks to brokers of every version (rdkafka_txnmgr.c),
+// and Java's client where transaction.version is below 2; the second what it speaks from 4.0 on
+// (TransactionManager, KIP-890): partitions are added by the first write, and the end's answer brings the
+// next epoch.
 #pragma once
 #include <cstdint>
 
@@ -46,6 +48,7 @@ class Transactions {
   void coordinator_found(const FindCoordinatorAnswer& answer, bool of_transaction);
   void coordinator_failed(bool of_transaction);
   void initialised(const InitProducerIdAnswer& answer);
+  void ended(const Pending& pending, const EndTxnAnswer& answer);
   void answered(const Pending& pending, Error error);
   void again_fired(const SimEvent& event);
   void limit_fired(const SimEvent& event);
@@ -85,6 +88,7 @@ class Transactions {
   KafkaClient& client_;
   Producer& producer_;
   const bool java_;
+  const bool second_;  ///< protocol
   State state_ = State::initialising;
   ErrorClass why_ = ErrorClass::none;  ///< dead: fenced or fatal
   Error code_ = Error::none;           ///< failed or dead: the first error

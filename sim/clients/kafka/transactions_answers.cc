@@ -87,6 +87,16 @@ void Transactions::initialised(const InitProducerIdAnswer& answer) {
   begin(begin_again);
 }
 
+/// EndTxn of the second protocol says who the producer is from now on.
+void Transactions::ended(const Pending& pending, const EndTxnAnswer& answer) {
+  const bool current =
+      pending.context == number_ && (state_ == State::committing || state_ == State::aborting);
+  if (current && answer.error == Error::none && answer.producer >= 0) {
+    producer_.identity(answer.producer, answer.epoch);
+  }
+  answered(pending, answer.error);
+}
+
 void Transactions::answered(const Pending& pending, Error error) {
   if (pending.kind == RequestKind::init_producer_id) {
     InitProducerIdAnswer failure;
