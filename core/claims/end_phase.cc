@@ -39,7 +39,7 @@ void EndPhase::see(const Row& row, std::uint64_t index) {
       audits_[row.place].announced = row.aux;
       break;
     default:
-      if (row.process == observer_) see_reading(row);
+      if (row.process == observer_ && observer_ != no_process) see_reading(row);
   }
 }
 

@@ -131,6 +131,11 @@ class Positions {
           [&](std::int64_t position, const T& value) { f(place, position, value); });
     }
   }
+  /// Calls f(position, value) for one place.
+  template <class F>
+  void for_each_in(PlaceId place, F&& f) const {
+    if (place < places_.size() && places_[place].touched) places_[place].values.for_each(f);
+  }
   void reset() {
     for (const PlaceId place : touched_) {
       places_[place].values.reset();

@@ -25,6 +25,12 @@ constexpr std::array claims = {
               "in, as, repeats = allowed | strict", make_order_partition},
     ClaimInfo{"order.key", "per key and producer, first effects follow send order, across consumers", false,
               delivery_parameters, make_order_key},
+    ClaimInfo{"commit.covers_processed", "no committed position passes a record that was not processed",
+              false, "of, stage", make_commit_covers_processed},
+    ClaimInfo{
+        "progress.consumer",
+        "while there is something to read and no fault, each partition or pending entry advances in time",
+        false, "within, of, stage", make_progress_consumer},
     ClaimInfo{"txn.atomic", "committed: all writes and offsets; aborted: none; unknown: all or none", true,
               "stage", make_txn_atomic},
     ClaimInfo{"txn.read_committed", "no observer reads a record aborted, or before its commit was invoked",

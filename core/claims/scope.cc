@@ -120,6 +120,27 @@ class Resolver {
     }
   }
 
+  void readers() {
+    for (const auto& [key, value] : {std::pair{"in", claim_.in}, {"as", claim_.as}}) {
+      if (!value.empty())
+        parameters_.fail(key, "has no meaning here; the claim is about stages (of = TOPIC, stage = …)");
+    }
+    scope_.of = claim_.of;
+    if (!scope_.of.empty()) topic("of", scope_.of, false);
+    const std::string only = parameters_.text("stage");
+    std::vector<std::string> names;
+    for (std::uint32_t i = 0; i < s_.stages.size(); ++i) {
+      const StageSpec& stage = s_.stages[i];
+      if (scope_.of.empty() ? stage.inputs.empty() : !has(stage.inputs, scope_.of)) continue;
+      names.push_back(stage.name);
+      if (only.empty() || only == stage.name) add_reader(i);
+    }
+    const std::string what = scope_.of.empty() ? "anything" : quoted(scope_.of);
+    if (names.empty()) parameters_.fail("of", "no stage of the scenario reads " + what);
+    if (scope_.lanes.empty())
+      parameters_.fail("stage", quoted(only) + " does not read " + what + "; " + suggestion(only, names));
+  }
+
   void transactions() {
     const std::string only = parameters_.text("stage");
     std::vector<std::string> writers;
@@ -152,6 +173,28 @@ class Resolver {
   }
 
  private:
+  void add_reader(std::uint32_t index) {
+    const StageSpec& stage = s_.stages[index];
+    const auto lane = static_cast<std::int16_t>(scope_.lanes.size());
+    std::vector<PlaceId> inputs;
+    PlaceId queue = no_place;
+    for (const std::string& input : stage.inputs) {
+      if (!scope_.of.empty() && input != scope_.of) continue;
+      const TopicInfo& info = t_.topics[topic("of", input, false)];
+      for (std::uint32_t p = 0; p < info.partitions; ++p) inputs.push_back(info.first_place + p);
+      if (info.kind == TopicKind::stream && stage.inputs.size() == 1) queue = info.first_place;
+      mark(scope_.of_place, t_, t_.topic(input));
+    }
+    for (std::size_t p = 0; p < t_.processes.size(); ++p) {
+      if (t_.processes[p].role == Role::stage && t_.processes[p].index == index) scope_.lane[p] = lane;
+    }
+    scope_.lanes.push_back(stage.name);
+    scope_.stage_number.push_back(index);
+    scope_.inputs.push_back(std::move(inputs));
+    scope_.transactional.push_back(writes_in_transactions(stage));
+    scope_.queue.push_back(queue);
+  }
+
   std::vector<std::uint8_t> writers_of(const std::string& name) const {
     std::vector<std::uint8_t> writers(t_.processes.size());
     for (std::size_t p = 0; p < t_.processes.size(); ++p) {
@@ -272,6 +315,13 @@ Scope resolve_topic_scope(const ClaimSpec& claim, const Scenario& scenario, cons
                           const Parameters& parameters) {
   Resolver resolver(claim, scenario, topology, parameters);
   resolver.records_of_one_topic();
+  return resolver.take(1);
+}
+
+Scope resolve_reader_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
+                           const Parameters& parameters) {
+  Resolver resolver(claim, scenario, topology, parameters);
+  resolver.readers();
   return resolver.take(1);
 }
 

@@ -30,8 +30,12 @@ struct Scope {
   std::vector<std::string> lanes;         ///< names of the readers: stages, the observer, or `in`
   std::vector<std::uint8_t> of_place, in_place, dead_place;  ///< by place
   std::vector<std::uint8_t> concerned;                       ///< by place: must have been audited to its end
-  std::vector<std::string> places;                           ///< names
-  std::vector<std::string> processes;                        ///< names
+  std::vector<std::vector<PlaceId>> inputs;                  ///< reader scopes: by lane, what it reads
+  std::vector<std::uint32_t> stage_number;  ///< reader scopes: by lane, into Scenario::stages
+  std::vector<std::uint8_t> transactional;  ///< reader scopes: by lane
+  std::vector<PlaceId> queue;          ///< reader scopes: by lane, the only stream it reads; no_place = none
+  std::vector<std::string> places;     ///< names
+  std::vector<std::string> processes;  ///< names
   ProcessId observer = no_process;
   std::uint64_t observed_at_least = 1;
   double unknown_at_most = 0.5;
@@ -55,6 +59,11 @@ Scope resolve_scope(const ClaimSpec& claim, const Scenario& scenario, const Topo
 /// is who may publish to it, workloads and stages alike.
 Scope resolve_topic_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
                           const Parameters& parameters);
+
+/// For claims about how stages read: those that read `of`, any topic or stream (default: whatever is read),
+/// or `stage` alone. `lane` is a process's stage, `of_place` what they read.
+Scope resolve_reader_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
+                           const Parameters& parameters);
 
 /// For txn.atomic: the stages that write in transactions (or `stage` alone). `lane` is a process's stage, an
 /// index into lanes; `of_place` are their inputs, `in_place` their outputs.

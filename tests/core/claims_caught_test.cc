@@ -266,6 +266,24 @@ std::vector<Mutation> mutations() {
                   },
                   {}});
   list.back().breaks = {"txn.atomic"};
+  list.push_back({"a partition is assigned with an offset that nothing explains",
+                  [](const Lab& lab, Rows& rows) {
+                    Row assigned;
+                    assigned.kind = Kind::assigned;
+                    assigned.phase = Phase::ok;
+                    assigned.process = lab.process("archive-0");
+                    assigned.place = lab.place("requests/0");
+                    assigned.position = 1;
+                    rows.insert(rows.begin(), assigned);
+                  },
+                  {"commit.covers_processed"}});
+  list.push_back({"a reader stops before the end",
+                  [](const Lab& lab, Rows& rows) {
+                    rows = without(rows, [&](const Row& r) {
+                      return r.process == lab.process("archive-0") && r.message >= 119;
+                    });
+                  },
+                  {"progress.consumer"}});
   list.push_back(
       {"an answer takes two seconds",
        [](const Lab&, Rows& rows) {

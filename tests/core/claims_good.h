@@ -62,6 +62,8 @@ inline std::vector<ClaimSpec> every_claim() {
     list.push_back(claim("order.partition", "", "vectors", "billing", {{"repeats", repeats, 0}}));
   }
   list.push_back(claim("txn.atomic"));
+  list.push_back(claim("commit.covers_processed"));
+  list.push_back(claim("progress.consumer", "", "", "", {{"within", "1s", 0}}));
   list.push_back(claim("txn.read_committed", "", "vectors", "billing"));
   for (const char* id : {"latency.p50", "latency.p90", "latency.max"}) add(id, {{"at_most", "1s", 0}});
   add("throughput", {{"at_least", "10/s", 0}});

@@ -8,6 +8,54 @@
 
 namespace mqlab::testing {
 
+/// Something no system would do.
+inline void change_something(Rows& rows, RandomStream& random) {
+  if (rows.empty()) return;
+  const auto upto = [&](std::uint32_t n) { return static_cast<std::uint32_t>(below(random.next(), n + 1)); };
+  const auto once_in = [&](std::uint32_t n) { return upto(n - 1) == 0; };
+  const std::size_t i = upto(static_cast<std::uint32_t>(rows.size() - 1));
+  const std::size_t j = upto(static_cast<std::uint32_t>(rows.size() - 1));
+  Row& r = rows[i];
+  switch (upto(11)) {
+    case 0:
+      rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    case 1:
+      rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(j), Row(r));
+      break;
+    case 2:
+      std::swap(r, rows[j]);
+      break;
+    case 3:
+      r.message = upto(7);
+      break;
+    case 4:
+      r.place = once_in(4) ? no_place : upto(6);
+      break;
+    case 5:
+      r.position = static_cast<std::int64_t>(upto(5)) - 1;
+      break;
+    case 6:
+      r.phase = static_cast<Phase>(upto(3));
+      break;
+    case 7:
+      r.flags = static_cast<std::uint16_t>(r.flags ^ (once_in(2) ? flag::aborted : flag::open));
+      break;
+    case 8:
+      r.process = once_in(8) ? no_process : static_cast<ProcessId>(upto(9));
+      break;
+    case 9:
+      r.incarnation = static_cast<Incarnation>(upto(2));
+      break;
+    case 10:
+      r.transaction = upto(3);
+      break;
+    default:
+      r.op = once_in(2) ? 1 : upto(20);
+      break;
+  }
+}
+
 class RandomHistory {
  public:
   RandomHistory(const Lab& lab, std::uint64_t seed, MessageId most_messages = 6)
@@ -25,7 +73,7 @@ class RandomHistory {
     observe(changes > 0 && once_in(2));
     noise(changes > 0);
     end_phase();
-    for (unsigned i = 0; i < changes; ++i) change();
+    for (unsigned i = 0; i < changes; ++i) change_something(rows_, random_);
     std::int64_t time = 0;
     for (Row& r : rows_) {
       r.time = time += static_cast<std::int64_t>(upto(3)) * 1'000'000;
@@ -267,51 +315,6 @@ class RandomHistory {
       end.place = place;
       end.position = end.aux = position;
       rows_.push_back(end);
-    }
-  }
-  /// Something no system would do.
-  void change() {
-    if (rows_.empty()) return;
-    const std::size_t i = upto(static_cast<std::uint32_t>(rows_.size() - 1));
-    const std::size_t j = upto(static_cast<std::uint32_t>(rows_.size() - 1));
-    Row& r = rows_[i];
-    switch (upto(11)) {
-      case 0:
-        rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(i));
-        break;
-      case 1:
-        rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(j), Row(r));
-        break;
-      case 2:
-        std::swap(r, rows_[j]);
-        break;
-      case 3:
-        r.message = upto(7);
-        break;
-      case 4:
-        r.place = once_in(4) ? no_place : upto(6);
-        break;
-      case 5:
-        r.position = static_cast<std::int64_t>(upto(5)) - 1;
-        break;
-      case 6:
-        r.phase = static_cast<Phase>(upto(3));
-        break;
-      case 7:
-        r.flags = static_cast<std::uint16_t>(r.flags ^ (once_in(2) ? flag::aborted : flag::open));
-        break;
-      case 8:
-        r.process = once_in(8) ? no_process : static_cast<ProcessId>(upto(9));
-        break;
-      case 9:
-        r.incarnation = static_cast<Incarnation>(upto(2));
-        break;
-      case 10:
-        r.transaction = upto(3);
-        break;
-      default:
-        r.op = once_in(2) ? 1 : upto(20);
-        break;
     }
   }
 
