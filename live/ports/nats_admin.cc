@@ -80,12 +80,13 @@ class NatsAdmin final : public Admin {
     SystemState state;
     each_stream([&](const TopicInfo& topic, const TopicSpec& spec) {
       const StreamInfoPtr info = stream_info(spec);
-      const auto end = static_cast<std::int64_t>(info->State.LastSeq) + 1;
+      const auto end = info == nullptr ? 1 : static_cast<std::int64_t>(info->State.LastSeq) + 1;
       state.places.push_back({topic.first_place, end, end});
-      state.whole = state.whole && whole(*info, spec);
+      state.whole = state.whole && (info == nullptr || whole(*info, spec));
     });
     for (const Pull& pull : pulls()) {
       const ConsumerInfoPtr info = consumer_info(pull);
+      if (info == nullptr) continue;
       GroupState group;
       group.group = info->Name;
       group.stage = pull.stage;
@@ -101,7 +102,8 @@ class NatsAdmin final : public Admin {
   std::uint32_t leader(PlaceId place) override {
     open();
     const StreamInfoPtr info = stream_info(spec_of(context_.topology.places[place].topic));
-    if (info->Cluster == nullptr || info->Cluster->Leader == nullptr) return 1;  // a server of its own
+    if (info == nullptr || info->Cluster == nullptr || info->Cluster->Leader == nullptr)
+      return 1;  // a server of its own
     return node_number(info->Cluster->Leader);
   }
 
@@ -110,7 +112,9 @@ class NatsAdmin final : public Admin {
     each_stream(
         [&](const TopicInfo& topic, const TopicSpec& spec) { audit_stream(topic.first_place, spec, sink); });
     for (const Pull& pull : pulls()) {
-      const auto floor = static_cast<std::int64_t>(consumer_info(pull)->AckFloor.Stream);
+      const ConsumerInfoPtr info = consumer_info(pull);
+      if (info == nullptr) continue;
+      const auto floor = static_cast<std::int64_t>(info->AckFloor.Stream);
       sink.committed(context_.topology.topics[pull.topic].first_place, floor + 1, pull.stage);
     }
   }
@@ -220,19 +224,26 @@ class NatsAdmin final : public Admin {
     js_DeleteStream(context_js_.get(), subject, nullptr, nullptr);
   }
 
+  /// Null when the server knows no such stream: a power loss may take it away with all that it held.
   StreamInfoPtr stream_info(const TopicSpec& spec) {
     jsStreamInfo* info = nullptr;
+    jsErrCode code = static_cast<jsErrCode>(0);
     const std::string name = stream_names(spec, context_.tag).stream;
-    require(js_GetStreamInfo(&info, context_js_.get(), name.c_str(), nullptr, nullptr), "stream " + name);
+    const natsStatus status = js_GetStreamInfo(&info, context_js_.get(), name.c_str(), nullptr, &code);
+    if (code == JSStreamNotFoundErr) return nullptr;
+    require(status, "stream " + name);
     return StreamInfoPtr(info);
   }
 
+  /// Null when the server knows no such consumer.
   ConsumerInfoPtr consumer_info(const Pull& pull) {
     jsConsumerInfo* info = nullptr;
+    jsErrCode code = static_cast<jsErrCode>(0);
     const std::string stream = stream_names(spec_of(pull.topic), context_.tag).stream;
-    require(js_GetConsumerInfo(&info, context_js_.get(), stream.c_str(), pull.reader.name.c_str(), nullptr,
-                               nullptr),
-            "consumer " + pull.reader.name);
+    const natsStatus status = js_GetConsumerInfo(&info, context_js_.get(), stream.c_str(),
+                                                 pull.reader.name.c_str(), nullptr, &code);
+    if (code == JSStreamNotFoundErr || code == JSConsumerNotFoundErr) return nullptr;
+    require(status, "consumer " + pull.reader.name);
     return ConsumerInfoPtr(info);
   }
 
@@ -252,6 +263,7 @@ class NatsAdmin final : public Admin {
 
   void audit_stream(PlaceId place, const TopicSpec& spec, AuditSink& sink) {
     const StreamInfoPtr info = stream_info(spec);
+    if (info == nullptr) return sink.end(place, 1, 0, true);
     const std::uint64_t last = info->State.LastSeq;
     std::int64_t count = 0;
     std::uint64_t reached = info->State.Msgs == 0 ? last : 0;

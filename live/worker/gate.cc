@@ -4,6 +4,12 @@
 #include <csignal>
 
 namespace mqlab::live {
+namespace {
+
+/// What happens to one request happens on its way: the lab's proxy counts and does it.
+bool proxied(Action action) { return action == Action::delay || action == Action::drop_response; }
+
+}  // namespace
 
 FaultGate::FaultGate(std::vector<Fault> faults, const std::string& control) : faults_(std::move(faults)) {
   for (Fault& fault : faults_) {
@@ -17,7 +23,7 @@ FaultGate::FaultGate(std::vector<Fault> faults, const std::string& control) : fa
 bool FaultGate::test(const Row& row, RowFile& file) {
   if (faults_.empty() || !control_) return false;
   const std::uint32_t armed = control_->armed();
-  if (armed >= faults_.size() || faults_[armed].timed) return false;
+  if (armed >= faults_.size() || faults_[armed].timed || proxied(faults_[armed].action)) return false;
   {
     const std::lock_guard lock(mutex_);
     matcher_.arm(std::span(&faults_[armed], 1));

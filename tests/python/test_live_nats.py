@@ -140,7 +140,7 @@ def test_not_at_rest_in_time_is_said_in_the_rows(tmp_path: Path) -> None:
     assert len(Rows(run).of("quiet", "fail")) == 1
 
 
-@pytest.mark.parametrize(("action", "name"), [("power_loss", "power_loss"), ("clock_jump", "clock_jump")])
+@pytest.mark.parametrize(("action", "name"), [("clock_jump", "clock_jump")])
 def test_what_only_the_simulation_can_do_is_refused_by_name(tmp_path: Path, action: str, name: str) -> None:
     with pytest.raises(CannotRunLive, match=name):
         run_live(nats(), 1, [fault(action, "complete")], tmp_path)

@@ -136,7 +136,7 @@ TEST_P(KafkaTransactions, AnEndWithoutAnswerIsSentAgain) {
 TEST(KafkaTransactionLimit, ACommitThatTimesOutIsUnknownAndMayBeResumed) {
   Lab lab = make(librdkafka, {{"transaction.timeout.ms", "5000"}});
   Puppet& p = lab["work-0"];
-  lab.fakes.errors[RequestKind::end_txn].assign(2, Error::timed_out_local);
+  lab.fakes.errors[RequestKind::end_txn].assign(3, Error::timed_out_local);
   begin(p, ms(100));
   publish(p, ms(110), 1);
   commit(p, ms(200));
@@ -151,7 +151,7 @@ TEST(KafkaTransactionLimit, ACommitThatTimesOutIsUnknownAndMayBeResumed) {
   ends = p.settled(Kind::commit_transaction);
   ASSERT_EQ(ends.size(), 2u);
   EXPECT_EQ(ends[1].outcome, Outcome::ok);  // it went through meanwhile; no further request
-  EXPECT_EQ(lab.fakes.of(RequestKind::end_txn).size(), 3u);
+  EXPECT_EQ(lab.fakes.of(RequestKind::end_txn).size(), 4u);
 }
 
 TEST_P(KafkaTransactions, ConcurrentTransactionsAreWaitedFor) {

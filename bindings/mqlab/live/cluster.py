@@ -6,13 +6,20 @@ import shutil
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mqlab.errors import BrokerError
+from mqlab.live.disks import Disk
 from mqlab.live.free_ports import Fixed, Reservation
-from mqlab.live.processes import Child, wait_until
+from mqlab.live.namespaces import Member, PrivateNetwork
+from mqlab.live.processes import Child, opens, wait_until
+from mqlab.live.proxy import Proxies
+from mqlab.live.surroundings import PLAIN, Surroundings
+
+_LAB_MEMBER = 250  # of the private network: the lab's own probes
+_FIRST_WORKER = 10  # brokers have 1 to 3
 
 
 @dataclass
@@ -27,6 +34,8 @@ class Node:
     paused: bool = False
     downed: bool = False  # by the lab: its absence is no error
     environment: dict[str, str] | None = None
+    disk: Disk | None = None
+    member: Member | None = None
 
     @property
     def log(self) -> Path:
@@ -43,6 +52,7 @@ class ClusterSpec:
     properties: Mapping[str, str] = field(default_factory=dict)
     name: str = ""  # of its processes; default: the kind
     first_port: int | None = None  # None: free ports are looked for
+    surroundings: Surroundings = PLAIN  # what the faults of the run need around the brokers
 
     @property
     def process_name(self) -> str:
@@ -61,6 +71,8 @@ class Cluster(ABC):
         self.warm = False  # a run on it went the whole way: its coordinators are loaded
         self.started_in = 0.0
         self._ports: Reservation | Fixed | None = None
+        self._network: PrivateNetwork | None = None
+        self.proxies: Proxies | None = None
 
     @property
     @abstractmethod
@@ -81,9 +93,32 @@ class Cluster(ABC):
     def _prepare(self, ports: list[int]) -> list[Node]:
         """Folders, configuration, commands."""
 
+    greeting = b""  # what a server says first, if it does
+
     @abstractmethod
+    def _port(self, number: int) -> int:
+        """Where clients reach node `number`, itself or behind the proxy."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """HOST:PORT of every node, for clients."""
+        count = self.spec.nodes
+        return [f"{self.host(number)}:{self.client_port(number)}" for number in range(1, count + 1)]
+
+    def host(self, number: int) -> str:
+        """Where node `number` listens: loopback, or its address in the run's private network."""
+        return "127.0.0.1" if self._network is None else self._network.member(number).address
+
+    def client_port(self, number: int) -> int:
+        """The port that clients are told."""
+        return self._port(number) if self.proxies is None else self.proxies.ports[number - 1]
+
     def _answers(self, node: Node) -> bool:
         """Whether the node's port is open and speaks; the real round trip comes after."""
+        host, port = self.host(node.number), self._port(node.number)
+        if self._network is not None:
+            return self._network.member(_LAB_MEMBER).can_connect(host, port, self.greeting)
+        return opens(host, port, self.greeting)
 
     def start(self) -> Cluster:
         """Raises BrokerError with the reason; nothing is left running then."""
@@ -94,7 +129,13 @@ class Cluster(ABC):
         try:
             shutil.rmtree(self.folder, ignore_errors=True)  # a cluster begins empty
             self.folder.mkdir(parents=True)
+            if self.spec.surroundings.network:
+                self._network = PrivateNetwork(self.folder / "network")
+            if self.spec.surroundings.proxies:
+                self.proxies = Proxies(self.spec.kind, self.spec.nodes)
             self.nodes = self._prepare(self._ports.ports)
+            if self.proxies is not None:
+                self.proxies.start([self._port(node.number) for node in self.nodes])
             for node in self.nodes:
                 self._launch(node)
             self.wait_ready()
@@ -115,10 +156,28 @@ class Cluster(ABC):
                 last = node.child.last_lines() if node.child else ""
                 raise BrokerError(f"{node.name} did not answer within {seconds:.0f} s: {last}")
 
+    def _with_data(self, folder: Path, fill: Callable[[Path], None]) -> tuple[Path, Disk | None]:
+        """A node's data folder, filled: in its own folder, or on a disk of its own."""
+        if not self.spec.surroundings.disks:
+            fill(folder / "data")
+            return folder / "data", None
+        begin, disk = folder / "begin", Disk(folder / "disk.img", folder / "disk")
+        begin.mkdir()
+        fill(begin / "data")
+        disk.make(begin)
+        shutil.rmtree(begin)
+        return disk.folder / "data", disk
+
     def _launch(self, node: Node) -> None:
+        command = node.command
+        if node.disk is not None:
+            node.disk.wait_unmounted()
+            command = node.disk.command(command)
+        if self._network is not None:
+            command = self._network.member(node.number).command(command)
         node.child = Child(
             node.name,
-            node.command,
+            command,
             log=node.log,
             cwd=node.folder,
             guarded=self.guarded,
@@ -151,6 +210,36 @@ class Cluster(ABC):
         node.downed = self.dirty = True
         if node.child is not None:
             node.child.kill()
+
+    def settle(self) -> None:
+        """What was made so far (topics, streams, groups) is as old as on a broker in use: no power loss takes it."""
+        for node in self.nodes:
+            if node.disk is not None and node.child is not None:
+                node.disk.sync(node.child.pid)
+
+    def power_loss(self, number: int) -> None:
+        """What the node had not synced is gone, and so is its process. Needs surroundings with disks."""
+        node = self.node(number)
+        if node.disk is not None and node.child is not None and node.child.alive:
+            node.child.signal(signal.SIGSTOP)
+            node.disk.cut_power(node.child.pid)
+        self.kill(number)
+
+    def cut(self, sender: int, receiver: int, *, lost: bool) -> None:
+        """Between members of the private network: what `sender` sends to `receiver` is lost, or no longer."""
+        if self._network is not None:
+            self.dirty = True
+            (self._network.cut if lost else self._network.join)(sender, receiver)
+
+    @staticmethod
+    def member_of_worker(process: int) -> int:
+        return _FIRST_WORKER + process
+
+    def inside(self, command: list[str], process: int | None = None) -> list[str]:
+        """Runs a command where it reaches the brokers: a worker (by its process number) or, None, the lab's own."""
+        if self._network is None:
+            return command
+        return self._network.member(_LAB_MEMBER if process is None else self.member_of_worker(process)).command(command)
 
     def terminate(self, number: int) -> None:
         """SIGTERM; does not wait."""
@@ -185,6 +274,10 @@ class Cluster(ABC):
             node.downed = True
             if node.child is not None:
                 node.child.kill()
+        if self.proxies is not None:
+            self.proxies.stop()
+        if self._network is not None:
+            self._network.stop()
         if self._ports is not None:
             self._ports.release()
 

@@ -14,10 +14,11 @@ import tomli_w
 from mqlab.errors import BrokerError
 from mqlab.live.brokers import start_cluster
 from mqlab.live.cluster import Cluster, ClusterSpec
-from mqlab.live.engine import CannotRunLive, Clock, Engine, Life, worker_files
+from mqlab.live.engine import Clock, Engine, Life, worker_files
 from mqlab.live.processes import Child
 from mqlab.live.rest import BrokerState, Rest
 from mqlab.live.row_files import ControlPage, RowFile, Rows, merged
+from mqlab.live.surroundings import CannotRunLive, surroundings_of
 from mqlab.live.worker import Files, Probe, describe, lab_arguments, worker_command
 
 _READY_SECONDS = 30.0
@@ -51,7 +52,10 @@ def cluster_spec(described: Mapping[str, Any]) -> ClusterSpec:
     if len(brokers) != 1:
         raise CannotRunLive("a scenario with several brokers: the live world runs one")
     one = brokers[0]
-    return ClusterSpec(one["kind"], one["version"], one["nodes"], one["properties"], one["name"])
+    return ClusterSpec(
+        one["kind"], one["version"], one["nodes"], one["properties"], one["name"],
+        surroundings=surroundings_of(described["faults"], described["processes"]),
+    )  # fmt: skip
 
 
 def write_files(folder: Path, scenario_toml: str, faults: Sequence[Mapping[str, Any]] | None) -> Files:
@@ -119,7 +123,9 @@ class _Run:
         self.audit_file = self.workers / "auditor.rows"
         control = ControlPage(self.workers / "control")
         warm = ["--warm"] if cluster.warm else []
-        probe = Probe([*self._arguments(), "--rows", str(self.audit_file), *warm], self.workers / "probe.log")
+        probe = Probe(
+            [*self._arguments(), "--rows", str(self.audit_file), *warm], self.workers / "probe.log", cluster.inside
+        )
         self.leader_probe = self._probe_of_leaders()
         engine = Engine(self.described, cluster, control, self.clock, self._start_worker, self._leader)
         state = BrokerState(probe, self.clock)
@@ -151,6 +157,7 @@ class _Run:
         if "error" in answer:
             cluster.check()
             raise BrokerError(f"{cluster.spec.kind} is not ready: {answer['error']}")
+        cluster.settle()
         return str(answer["client"])
 
     # ---- workers ----
@@ -181,6 +188,7 @@ class _Run:
             command += ["--masked", ",".join(map(str, self.masked))]
         if self.transcripts:
             command += ["--transcript", str(rows.with_suffix(".transcript"))]
+        command = self.cluster.inside(command, process)
         child = Child(info["name"], command, log=log, guarded=False, cwd=self.workers, watcher=watcher)
         file = RowFile(rows)
         return Life(process, info["name"], info["role"], incarnation, child, file, [file, RowFile(requests)])
@@ -188,7 +196,7 @@ class _Run:
     def _probe_of_leaders(self) -> Probe | None:
         if all(fault["leader_of"] is None for fault in self.described["faults"]):
             return None
-        return Probe(self._arguments(), self.workers / "leader.log")
+        return Probe(self._arguments(), self.workers / "leader.log", self.cluster.inside)
 
     def _leader(self, place: int) -> int:
         if self.leader_probe is None:

@@ -6,6 +6,7 @@ import heapq
 import queue
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,13 @@ from mqlab import _core
 from mqlab.errors import BrokerError
 from mqlab.live.cluster import Cluster
 from mqlab.live.processes import Child, wait_until
+from mqlab.live.proxy import Rule
 from mqlab.live.row_files import ControlPage, RowFile, Rows, open_ops
+from mqlab.live.surroundings import REQUEST_ACTIONS
 
 KIND = {name: number for number, name in enumerate(_core.KINDS)}
 PHASE = {name: number for number, name in enumerate(_core.PHASES)}
 EXIT_BY_APPLICATION = 10  # live/worker/run.h
-_CARRIED_OUT = {"kill", "restart", "pause"}
-
-
-class CannotRunLive(BrokerError):  # noqa: N818  # the name says what it is
-    """A fault that only the simulated world can do."""
 
 
 @dataclass
@@ -78,14 +76,10 @@ class Engine:
         self.active = 0  # faults not healed yet
         self.last_strike = 0  # when a fault or heal last happened, ns
         self.begin_ns: int | None = None  # when the workload begins
-        self._happened: queue.SimpleQueue[tuple[Child, str, int]] = queue.SimpleQueue()
+        self._happened: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._timers: list[tuple[int, int, Any]] = []
         self._order = 0
-        for fault in self.faults:
-            if fault["action"] not in _CARRIED_OUT:
-                raise CannotRunLive(f"{fault['action']}: the live world does kill, restart and pause")
-            if not fault["timed"] and not fault["portable"]:
-                raise CannotRunLive(f"{fault['step']}: an anchor of the simulated world only")
+        self._intercept(0)
 
     # ---- rows ----
 
@@ -113,7 +107,7 @@ class Engine:
         return life
 
     def _watch(self, child: Child, what: str, status: int) -> None:
-        self._happened.put((child, what, status))
+        self._happened.put(lambda: self._react(child, what, status))
 
     def _life_of(self, child: Child) -> Life | None:
         return next((life for life in self.lives if life.child is child), None)
@@ -149,7 +143,28 @@ class Engine:
 
     def _arm(self, number: int) -> None:
         self.control.arm(number)
+        self._intercept(number)
         self._time(number)
+
+    def _intercept(self, number: int) -> None:
+        """A fault that happens to one request is the proxy's: it counts, acts at once, and tells."""
+        if self.cluster.proxies is None:
+            return
+        fault = self.faults[number] if number < len(self.faults) else None
+        if fault is None or fault["action"] not in REQUEST_ACTIONS:
+            self.cluster.proxies.arm(None)
+            return
+        numbers = {self.processes[process]["name"]: process for process in fault["anchored"]}
+
+        def matched(owner: str) -> None:
+            self._happened.put(lambda: self._carry_out(number, self.current.get(numbers[owner])))
+
+        self.cluster.proxies.arm(
+            Rule(
+                kind=str(fault["step"]).removeprefix("request."), owners=frozenset(numbers), nth=fault["nth"],
+                delay=fault["heal"] / 1e9 if fault["action"] == "delay" else None, matched=matched,
+            )
+        )  # fmt: skip
 
     def _time(self, number: int) -> None:
         """Sets the clock for a fault that waits for a time, once the workload's begin is known."""
@@ -169,10 +184,11 @@ class Engine:
         if self._timers:
             wait = min(wait, max(0.0, (self._timers[0][0] - self.clock.now()) / 1e9))
         try:
-            child, what, status = self._happened.get(timeout=wait) if wait > 0 else self._happened.get_nowait()
-            self._react(child, what, status)
+            happened = self._happened.get(timeout=wait) if wait > 0 else self._happened.get_nowait()
         except queue.Empty:
             pass
+        else:
+            happened()
         while self._timers and self._timers[0][0] <= self.clock.now():
             heapq.heappop(self._timers)[2]()
         self.cluster.check()
@@ -222,7 +238,7 @@ class Engine:
         for target in targets:
             self.row(target, "fault", aux=fault["action_number"], code=number, position=fault["heal"],
                      incarnation=self._incarnation(target))  # fmt: skip
-            self._strike(fault["action"], target)
+            self._strike(fault, target)
             self.active += 1
             self.after(fault["heal"], lambda target=target: self._heal(number, target))
         if targets:
@@ -251,18 +267,31 @@ class Engine:
         life = self.current.get(process)
         return 0 if life is None else life.incarnation
 
-    def _strike(self, action: str, target: int) -> None:
-        info = self.processes[target]
-        if info["role"] == "broker":
-            node = info["instance"] + 1
-            {"kill": self.cluster.kill, "restart": self.cluster.terminate, "pause": self.cluster.pause}[action](node)
-            if action == "kill":
-                self.row(target, "stop", "fail")
-            return
+    def _strike(self, fault: dict[str, Any], target: int) -> None:
+        action = fault["action"]
+        if action == "partition":
+            self._cut(fault, target, lost=True)
+        elif action in REQUEST_ACTIONS:
+            return  # the proxy has done it
+        elif self.processes[target]["role"] == "broker":
+            self._strike_broker(action, target)
+        else:
+            self._strike_worker(action, target)
+
+    def _strike_broker(self, action: str, target: int) -> None:
+        node, cluster = self.processes[target]["instance"] + 1, self.cluster
+        strikes = {
+            "kill": cluster.kill, "power_loss": cluster.power_loss, "restart": cluster.terminate, "pause": cluster.pause
+        }  # fmt: skip
+        strikes[action](node)
+        if action in ("kill", "power_loss"):
+            self.row(target, "stop", "fail")
+
+    def _strike_worker(self, action: str, target: int) -> None:
         life = self.current.get(target)
         if life is None or life.ended:
             return
-        if action == "kill":
+        if action in ("kill", "power_loss"):
             self.kill(life)
         elif action == "pause":
             life.paused = True
@@ -272,18 +301,38 @@ class Engine:
             life.child.signal(signal.SIGTERM)
             life.child.signal(signal.SIGCONT)  # it may be halted at the anchor itself
 
+    def _cut(self, fault: dict[str, Any], target: int, *, lost: bool) -> None:
+        """Both directions between the sides; without sides, between the target and every broker node but itself."""
+        brokers = [number for number, process in enumerate(self.processes) if process["role"] == "broker"]
+        for a in fault["side_a"] or [target]:
+            for b in fault["side_b"] or brokers:
+                if a != b:
+                    self.cluster.cut(self._member(a), self._member(b), lost=lost)
+                    self.cluster.cut(self._member(b), self._member(a), lost=lost)
+
+    def _member(self, process: int) -> int:
+        info = self.processes[process]
+        return info["instance"] + 1 if info["role"] == "broker" else self.cluster.member_of_worker(process)
+
     def _heal(self, number: int, target: int) -> None:
         fault = self.faults[number]
+        action = fault["action"]
         self.active -= 1
         self.last_strike = self.clock.now()
         self.row(target, "heal", aux=fault["action_number"], code=number, incarnation=self._incarnation(target))
-        info = self.processes[target]
-        if info["role"] == "broker":
-            node = info["instance"] + 1
-            self.cluster.resume(node) if fault["action"] == "pause" else self.cluster.bring_back(node)
+        if action == "partition":
+            self._cut(fault, target, lost=False)
+        elif action in REQUEST_ACTIONS:
             return
+        elif self.processes[target]["role"] == "broker":
+            node = self.processes[target]["instance"] + 1
+            self.cluster.resume(node) if action == "pause" else self.cluster.bring_back(node)
+        else:
+            self._heal_worker(action, target)
+
+    def _heal_worker(self, action: str, target: int) -> None:
         life = self.current[target]
-        if fault["action"] == "pause":
+        if action == "pause":
             life.paused = False
             life.child.signal(signal.SIGCONT)
             return

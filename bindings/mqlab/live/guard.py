@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(parent):
         sys.exit(4)  # it ended before the kernel was told
-    os.execv(program, [program, *rest])
+    os.execvp(program, [program, *rest])
 
 
 if __name__ == "__main__":

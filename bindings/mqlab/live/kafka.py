@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import os
-import socket
 import uuid
+from functools import partial
 from pathlib import Path
 
 from mqlab.errors import BrokerError
@@ -59,12 +59,12 @@ def properties_of(spec: ClusterSpec) -> dict[str, str]:
 
 
 class KafkaCluster(Cluster):
-    ports_per_node = 2
+    ports_per_node = 3
     _image: kafka_image.Image | None = None
 
     @property
     def address(self) -> str:
-        return ",".join(f"127.0.0.1:{port}" for port in self._client_ports)
+        return ",".join(self.addresses)
 
     @property
     def address_option(self) -> str:
@@ -80,41 +80,45 @@ class KafkaCluster(Cluster):
         except ValueError as error:
             raise BrokerError(str(error)) from None
         image = self._image or kafka_image.prepared(self._version)
-        self._client_ports, controllers = ports[: self.spec.nodes], ports[self.spec.nodes :]
+        count = self.spec.nodes
+        self._client_ports, self._controllers, self._internal = ports[:count], ports[count : 2 * count], ports[-count:]
         cluster_id = random_id()
         nodes = []
         for index in range(self.spec.nodes):
             name = f"{self.spec.process_name}-{index + 1}"
             folder = self.folder / name
             folder.mkdir(parents=True)
-            image.format(folder / "data", cluster_id, index + 1, random_id())
-            (folder / "server.properties").write_text(self._configuration(folder, index, controllers))
+            data, disk = self._with_data(
+                folder, partial(image.format, cluster_id=cluster_id, node_id=index + 1, directory_id=random_id())
+            )
+            (folder / "server.properties").write_text(self._configuration(data, index))
             command = image.command(folder / "server.properties", heap_mb=256 if self.spec.nodes > 1 else 512)
-            nodes.append(Node(name, index + 1, folder, command, environment=_environment()))
+            nodes.append(Node(name, index + 1, folder, command, environment=_environment(), disk=disk))
         return nodes
 
-    def _configuration(self, folder: Path, index: int, controllers: list[int]) -> str:
-        client = self._client_ports[index]
-        voters = ",".join(f"{number + 1}@127.0.0.1:{port}" for number, port in enumerate(controllers))
+    def _port(self, number: int) -> int:
+        return self._client_ports[number - 1]
+
+    def _configuration(self, data: Path, index: int) -> str:
+        host = self.host(index + 1)
+        voters = ",".join(
+            f"{number + 1}@{self.host(number + 1)}:{port}" for number, port in enumerate(self._controllers)
+        )
+        # Brokers talk to each other past the proxy that clients may go through.
         fixed = {
             "process.roles": "broker,controller",
             "node.id": str(index + 1),
             "controller.quorum.voters": voters,
-            "listeners": f"PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controllers[index]}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{client}",
+            "listeners": f"PLAINTEXT://{host}:{self._client_ports[index]},INTERNAL://{host}:{self._internal[index]},"
+            f"CONTROLLER://{host}:{self._controllers[index]}",
+            "advertised.listeners": f"PLAINTEXT://{host}:{self.client_port(index + 1)},"
+            f"INTERNAL://{host}:{self._internal[index]}",
             "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "inter.broker.listener.name": "PLAINTEXT",
-            "log.dirs": str(folder / "data"),
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "inter.broker.listener.name": "INTERNAL",
+            "log.dirs": str(data),
         }
         return "".join(f"{key}={value}\n" for key, value in {**properties_of(self.spec), **fixed}.items())
-
-    def _answers(self, node: Node) -> bool:
-        try:
-            with socket.create_connection(("127.0.0.1", self._client_ports[node.number - 1]), timeout=1):
-                return True
-        except OSError:
-            return False
 
 
 def _environment() -> dict[str, str]:

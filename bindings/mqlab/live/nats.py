@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -43,10 +42,11 @@ def installed_version() -> str:
 
 class NatsCluster(Cluster):
     ports_per_node = 2
+    greeting = b"INFO"
 
     @property
     def address(self) -> str:
-        return ",".join(f"nats://127.0.0.1:{port}" for port in self._client_ports)
+        return ",".join(f"nats://{address}" for address in self.addresses)
 
     @property
     def address_option(self) -> str:
@@ -64,33 +64,31 @@ class NatsCluster(Cluster):
             name = f"{self.spec.process_name}-{index + 1}"
             folder = self.folder / name
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "server.conf").write_text(self._configuration(name, folder, index, routes))
-            nodes.append(Node(name, index + 1, folder, [program, "-c", str(folder / "server.conf")]))
+            data, disk = self._with_data(folder, lambda place: place.mkdir())
+            (folder / "server.conf").write_text(self._configuration(name, data, index, routes))
+            nodes.append(Node(name, index + 1, folder, [program, "-c", str(folder / "server.conf")], disk=disk))
         return nodes
 
-    def _configuration(self, name: str, folder: Path, index: int, routes: list[int]) -> str:
+    def _port(self, number: int) -> int:
+        return self._client_ports[number - 1]
+
+    def _configuration(self, name: str, data: Path, index: int, routes: list[int]) -> str:
+        host = self.host(index + 1)
         jetstream = {key: value for key, value in self.spec.properties.items() if key in _JETSTREAM}
         top = {key: value for key, value in self.spec.properties.items() if key not in _JETSTREAM}
-        lines = [f"server_name: {name}", f'listen: "127.0.0.1:{self._client_ports[index]}"']
+        lines = [f"server_name: {name}", f'listen: "{host}:{self._client_ports[index]}"']
+        lines += [f'client_advertise: "{host}:{self.client_port(index + 1)}"']
         lines += [f"{key}: {value}" for key, value in top.items()]
-        lines += ["jetstream {", f'  store_dir: "{folder / "data"}"']
+        lines += ["jetstream {", f'  store_dir: "{data}"']
         lines += [f"  {key}: {value}" for key, value in jetstream.items()]
         lines += ["}"]
         if self.spec.nodes > 1:
-            peers = ", ".join(f'"nats-route://127.0.0.1:{port}"' for port in routes)
+            peers = ", ".join(f'"nats-route://{self.host(n + 1)}:{port}"' for n, port in enumerate(routes))
             lines += [
                 "cluster {",
                 "  name: mqlab",
-                f'  listen: "127.0.0.1:{routes[index]}"',
+                f'  listen: "{host}:{routes[index]}"',
                 f"  routes: [{peers}]",
                 "}",
             ]
         return "\n".join(lines) + "\n"
-
-    def _answers(self, node: Node) -> bool:
-        try:
-            with socket.create_connection(("127.0.0.1", self._client_ports[node.number - 1]), timeout=1) as talk:
-                talk.settimeout(1)
-                return talk.recv(5).startswith(b"INFO")
-        except OSError:
-            return False

@@ -6,6 +6,7 @@ import functools
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -147,3 +148,13 @@ def wait_until(condition: Callable[[], bool], seconds: float, step: float = 0.01
             return False
         pause.wait(step)
     return True
+
+
+def opens(host: str, port: int, greeting: bytes = b"") -> bool:
+    """Whether a connection opens (and begins with the greeting)."""
+    try:
+        with socket.create_connection((host, port), timeout=1) as talk:
+            talk.settimeout(1)
+            return not greeting or talk.recv(len(greeting)) == greeting
+    except OSError:
+        return False

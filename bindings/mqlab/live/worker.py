@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,9 @@ def set_up(files: Files, cluster: Cluster, tag: str, seconds: float) -> str:
         str(int(seconds * 1000)),
     ]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 30)
+        done = subprocess.run(
+            cluster.inside(command), capture_output=True, text=True, check=False, timeout=seconds + 30
+        )
     except subprocess.TimeoutExpired:
         cluster.check()
         raise BrokerError(f"{cluster.spec.kind} was not ready within {seconds:.0f} s") from None
@@ -84,10 +87,10 @@ def set_up(files: Files, cluster: Cluster, tag: str, seconds: float) -> str:
 class Probe:
     """A worker that answers questions about the broker, one at a time. One thread may use it."""
 
-    def __init__(self, arguments: list[str], log: Path) -> None:
+    def __init__(self, arguments: list[str], log: Path, inside: Callable[[list[str]], list[str]]) -> None:
         self.child = Child(
             "probe",
-            [worker_program(), "--probe", *arguments],
+            inside([worker_program(), "--probe", *arguments]),
             log=log,
             guarded=False,
             stdin=subprocess.PIPE,

@@ -85,6 +85,8 @@ class Wire {
   /// (librdkafka has a logical broker for it), the consumer's for fetches, its group coordinator's. A fault
   /// that holds a request back, or loses an answer, concerns one of them.
   static constexpr std::size_t channels = 4;
+  static constexpr std::size_t coordinator_channel =
+      1;  ///< librdkafka: to the transaction coordinator, of its own
   std::size_t channel(RequestKind kind) const;
   struct Node {
     explicit Node(Arena& arena) : pending(arena) {}
@@ -107,7 +109,7 @@ class Wire {
   void transmit(Node& node, std::size_t over, std::uint64_t address, std::uint32_t bytes, Duration held,
                 Duration connecting);
   bool reachable(const Node& node) const;
-  Instant deadline(Duration timeout) const;
+  Instant deadline(Duration timeout, std::size_t over) const;
   void arm_reconnect(Node& node);
   void look_again(NodeIndex node, bool came_back);
   void try_metadata();

@@ -1,0 +1,176 @@
+"""Power loss, cut networks and delayed requests on real brokers: what they do to a run, and what is left of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_support import Rows, fault, kafka, nats
+from mqlab.live import disks, namespaces
+from mqlab.live.controller import run_live
+from mqlab.live.surroundings import CannotRunLive, Surroundings, surroundings_of
+
+PROCESSES: list[dict[str, Any]] = [{"role": "broker"}, {"role": "stage"}]
+
+
+def described(action: str, step: str = "complete", *, target: int = 0, timed: bool = False) -> dict[str, Any]:
+    return {
+        "action": action, "step": step, "timed": timed, "portable": True, "leader_of": None, "targets": [target]
+    }  # fmt: skip
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Mounts, loop devices and network devices of the lab's that outlived a run."""
+    mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if str(folder) in line]
+    loops = [
+        str(file) for file in Path("/sys/block").glob("loop*/loop/backing_file") if str(folder) in file.read_text()
+    ]
+    devices = [d.name for d in Path("/sys/class/net").iterdir() if d.name == "br0" or d.name.startswith("p1")]
+    return mounts + loops + devices
+
+
+def refused(why_not: str, action: str, tmp_path: Path) -> bool:
+    """Where this machine cannot do it, that it says so is what can be tested."""
+    if why_not:
+        with pytest.raises(CannotRunLive, match=action):
+            run_live(nats(), 1, [fault(action, "complete", target="nats")], tmp_path)
+    return bool(why_not)
+
+
+# ---- what is needed, and what is refused ----
+
+
+def test_each_fault_gets_what_it_needs_and_no_more() -> None:
+    def needed(*faults: dict[str, Any]) -> Surroundings:
+        return surroundings_of(faults, PROCESSES)
+
+    assert needed(described("kill"), described("pause"), described("restart")) == Surroundings()
+    assert needed(described("power_loss", target=1)) == Surroundings()  # a worker keeps nothing: it is a kill
+    assert needed(described("delay", "request.end_txn")) == Surroundings(proxies=True)
+    if not disks.why_not():
+        assert needed(described("power_loss")) == Surroundings(disks=True)
+    if not namespaces.why_not():
+        assert needed(described("partition")) == Surroundings(network=True)
+
+
+@pytest.mark.parametrize(
+    ("faults", "reason"),
+    [
+        ([described("clock_jump")], "clock_jump"),
+        ([described("delay", "complete")], "delay: it happens to a request"),
+        ([described("delay", "request.publish"), described("partition")], "partition together with"),
+        ([{**described("kill", "append"), "portable": False}], "append: an anchor of the simulated world"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_name(faults: list[dict[str, Any]], reason: str) -> None:
+    with pytest.raises(CannotRunLive, match=reason):
+        surroundings_of(faults, PROCESSES)
+
+
+@pytest.mark.parametrize(("action", "what"), [("power_loss", "loop-mounted"), ("partition", "namespace")])
+def test_who_is_not_root_is_told_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, action: str, what: str
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(CannotRunLive, match=f"{action}: needs root.*{what}"):
+        run_live(nats(), 1, [fault(action, "complete", target="nats")], tmp_path)
+    assert not (tmp_path / "broker").exists()
+
+
+# ---- power loss ----
+
+
+def power_loss(tmp_path: Path, sync: str) -> Rows:
+    scenario = nats().replace("nodes = 1", f'nodes = 1\nproperties = {{ sync_interval = "{sync}" }}', 1)
+    rows = Rows(run_live(scenario, 1, [fault("power_loss", "complete", nth=20, target="nats")], tmp_path))
+    assert rows.run.problems == []
+    assert rows.run.reached
+    assert left_behind(tmp_path) == []
+    return rows
+
+
+def test_what_was_not_synced_is_gone_after_a_power_loss(tmp_path: Path) -> None:
+    if refused(disks.why_not(), "power_loss", tmp_path):
+        return
+    rows = power_loss(tmp_path, "2m")
+    acked = set(rows.of("publish", process="producer")["message"].tolist())
+    assert acked - set(rows.audited("requests")), "acknowledged, and lost"
+
+
+def test_what_was_synced_survives_a_power_loss(tmp_path: Path) -> None:
+    if refused(disks.why_not(), "power_loss", tmp_path):
+        return
+    rows = power_loss(tmp_path, "always")
+    acked = set(rows.of("publish", process="producer")["message"].tolist())
+    assert acked
+    assert acked <= set(rows.audited("requests"))
+
+
+# ---- partitions ----
+
+
+def test_a_partition_separates_two_processes_and_heals(tmp_path: Path) -> None:
+    if refused(namespaces.why_not(), "partition", tmp_path):
+        return
+    network = namespaces.PrivateNetwork(tmp_path)
+    try:
+        here, there = network.member(1), network.member(2)
+        command = there.command([sys.executable, "-m", "http.server", "9000", "--bind", there.address])
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as server:
+            try:
+                assert namespaces.wait_until(lambda: here.can_connect(there.address, 9000), 20)
+                network.cut(1, 2)
+                assert not here.can_connect(there.address, 9000)
+                network.join(1, 2)
+                assert here.can_connect(there.address, 9000)
+                network.cut(2, 1)  # the answer is lost: no connection either
+                assert not here.can_connect(there.address, 9000)
+                network.join(2, 1)
+                assert here.can_connect(there.address, 9000)
+            finally:
+                server.kill()
+    finally:
+        network.stop()
+    assert left_behind(tmp_path) == []
+
+
+def test_a_worker_that_is_cut_off_loses_its_partitions_to_another(tmp_path: Path) -> None:
+    if refused(namespaces.why_not(), "partition", tmp_path):
+        return
+    rows = Rows(run_live(kafka(), 1, [fault("partition", "publish.ok", nth=3, heal="4s")], tmp_path))
+    assert rows.run.problems == []
+    assert rows.run.reached
+    cut_off = int(rows.of("fault")["process"][0])
+    assigned = rows.of("assigned")
+    taken = assigned[(assigned["process"] != cut_off) & (assigned["time"] > rows.of("fault")["time"][0])]
+    assert len(taken) > 0, "its session ends, and the other worker is given all"
+    assert sorted(rows.audited("answers")) == list(range(1, 41))
+
+
+# ---- one request ----
+
+
+def test_a_delayed_commit_is_asked_for_again_and_both_arrive(tmp_path: Path) -> None:
+    held = fault("delay", "request.end_txn", nth=1, heal="2500ms")
+    rows = Rows(run_live(kafka(module="transactional-stage", transactional=True), 1, [held], tmp_path))
+    assert rows.run.problems == []
+    assert rows.run.reached
+    struck = rows.of("fault")[0]
+    ended = rows.of("commit_transaction", process="embed")
+    mine = ended[(ended["process"] == struck["process"]) & (ended["time"] > struck["time"])]
+    waited = (mine["time"][0] - struck["time"]) / 1e6
+    assert 1900 < waited < 2500, "after socket.timeout.ms the client asks again, past the request held back"
+    assert set(rows.audited("answers")) == set(range(1, 41))
+
+
+def test_a_lost_answer_of_nats_is_waited_for_in_vain(tmp_path: Path) -> None:
+    lost = fault("drop_response", "request.publish", process="producer", nth=5)
+    scenario = nats().replace("messages = 60", 'messages = 60\nproducer = { ack_timeout = "1s", msg_id = true }')
+    rows = Rows(run_live(scenario, 1, [lost], tmp_path))
+    assert rows.run.problems == []
+    assert rows.run.reached
+    assert sorted(rows.audited("requests").values()) == [1] * 60, "stored once: by the first, or by a repeat it drops"
