@@ -5,6 +5,7 @@
 namespace mqlab::bindings {
 
 void bind_scenario(pybind11::module_& m);
+void bind_settings(pybind11::module_& m);
 void bind_history(pybind11::module_& m);
 void bind_claims(pybind11::module_& m);
 void bind_modules(pybind11::module_& m);

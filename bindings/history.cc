@@ -12,7 +12,18 @@ namespace py = pybind11;
 
 namespace mqlab::bindings {
 
+py::dtype row_type() {
+  static const bool registered = [] {
+    PYBIND11_NUMPY_DTYPE(Row, time, position, aux, digest, op, message, cause, place, key, transaction, epoch,
+                         size, trace, process, incarnation, attempt, code, flags, kind, phase);
+    return true;
+  }();
+  static_cast<void>(registered);
+  return py::dtype::of<Row>();
+}
+
 Rows as_rows(const History& history) {
+  row_type();
   Rows rows(static_cast<py::ssize_t>(history.size() - history.first()));
   Row* to = rows.mutable_data();
   history.for_each(history.first(), [&to](std::span<const Row> chunk) {
@@ -30,9 +41,11 @@ History as_history(const Rows& rows) {
 }
 
 void bind_history(py::module_& m) {
-  PYBIND11_NUMPY_DTYPE(Row, time, position, aux, digest, op, message, cause, place, key, transaction, epoch,
-                       size, trace, process, incarnation, attempt, code, flags, kind, phase);
-  m.attr("ROW") = py::dtype::of<Row>();
+  m.def("__getattr__", [m](const std::string& name) -> py::object {
+    if (name != "ROW") throw py::attribute_error("module mqlab._core has no attribute " + name);
+    m.attr("ROW") = row_type();
+    return m.attr("ROW");
+  });
   m.attr("NO_PLACE") = no_place;
   m.attr("NO_PROCESS") = no_process;
 

@@ -21,6 +21,7 @@ struct SimulatedRun {
 };
 
 SimulatedRun simulate(const Scenario& scenario, const Schedule& schedule) {
+  row_type();
   SimulatedRun result;
   std::unique_ptr<sim::Setup> setup;
   std::unique_ptr<search::Runner> runner;

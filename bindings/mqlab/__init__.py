@@ -6,16 +6,50 @@ verdicts = mqlab.verify(scenario, schedules=2000)
 verdicts["no_duplicates"].counterexample.plot()
 """
 
-from mqlab.api import compare, replay, run, verify
-from mqlab.catalogue import brokers, claims, modules
-from mqlab.compare import Comparison
-from mqlab.counterexample import Counterexample, read_counterexample
-from mqlab.errors import BrokerError, Error, HistoryError, ScenarioError
-from mqlab.module import Context, Event, Message, Module, Now, Settlement
-from mqlab.run import Run, read_run
-from mqlab.scenario import Scenario, load
-from mqlab.sweep import sweep
-from mqlab.verdicts import ClaimVerdict, Verdicts
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mqlab.lint import lint  # first: the function's name is that of its package
+
+if TYPE_CHECKING:
+    from mqlab.api import compare, replay, run, verify
+    from mqlab.catalogue import brokers, claims, modules
+    from mqlab.comparison import Comparison
+    from mqlab.counterexample import Counterexample, read_counterexample
+    from mqlab.errors import BrokerError, Error, HistoryError, ScenarioError
+    from mqlab.module import Context, Event, Message, Module, Now, Settlement
+    from mqlab.runs import Run, read_run
+    from mqlab.scenario import Scenario, load
+    from mqlab.sweeps import sweep
+    from mqlab.verdicts import ClaimVerdict, Verdicts
+
+# Where each name is at home: loaded when it is first used, so that a command which needs little starts at once.
+_HOMES = {
+    "api": ("compare", "replay", "run", "verify"),
+    "catalogue": ("brokers", "claims", "modules"),
+    "comparison": ("Comparison",),
+    "counterexample": ("Counterexample", "read_counterexample"),
+    "errors": ("BrokerError", "Error", "HistoryError", "ScenarioError"),
+    "module": ("Context", "Event", "Message", "Module", "Now", "Settlement"),
+    "runs": ("Run", "read_run"),
+    "scenario": ("Scenario", "load"),
+    "sweeps": ("sweep",),
+    "verdicts": ("ClaimVerdict", "Verdicts"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'mqlab' has no attribute {name!r}")
+    value = getattr(import_module(f"mqlab.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
+
 
 __all__ = [
     "BrokerError",
@@ -37,6 +71,7 @@ __all__ = [
     "brokers",
     "claims",
     "compare",
+    "lint",
     "load",
     "modules",
     "read_counterexample",

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import overload
 
 from mqlab import _core, result, search
-from mqlab.compare import Comparison
+from mqlab.comparison import Comparison
 from mqlab.counterexample import Counterexample, read_counterexample
 from mqlab.history import History
-from mqlab.run import Run
+from mqlab.runs import Run
 from mqlab.scenario import Scenario
 from mqlab.verdicts import Verdicts, over_one_run
 

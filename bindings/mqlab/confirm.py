@@ -8,7 +8,7 @@ from dataclasses import replace
 from mqlab import _core, api
 from mqlab.counterexample import Counterexample
 from mqlab.live_run import LiveWorld, live_world
-from mqlab.run import Run
+from mqlab.runs import Run
 from mqlab.scenario import Scenario
 from mqlab.verdicts import HOLDS, UNDECIDED, VIOLATED, ClaimVerdict, Reproduced, Verdicts, has_value
 

@@ -15,7 +15,7 @@ from mqlab.live import controller
 from mqlab.live.brokers import start_cluster
 from mqlab.live.cluster import Cluster
 from mqlab.live.worker import describe
-from mqlab.run import Run
+from mqlab.runs import Run
 from mqlab.scenario import Scenario, toml_value
 from mqlab.verdicts import HOLDS, UNDECIDED, Verdicts, over_one_run
 

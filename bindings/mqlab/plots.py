@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mqlab.measure import Measures, Nanoseconds
-from mqlab.run import Run
+from mqlab.runs import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

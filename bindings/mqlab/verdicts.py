@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ class ClaimVerdict:
             "observed": self.observed,
             "population": self.population,
             "violations": self.violations,
-            "value": self.value,
+            "value": self.value if self.value is None or isfinite(self.value) else None,
             "first_failing_schedule": self.first_failing_schedule,
             "explanation": self.explanation,
             "story": list(self.story),

@@ -11,7 +11,7 @@ from pathlib import Path
 import mqlab
 import pandas as pd
 import pytest
-from mqlab.sweep import Cell
+from mqlab.sweeps import Cell
 from support import ROOT, call
 
 VARY = {"stages.embed.instances": [1, 2], "workload.rate": ["500/s", "1000/s"]}
@@ -79,7 +79,7 @@ def test_a_killed_sweep_goes_on_where_it_was(scenario_file: Path, tmp_path: Path
     ]
     dying = (
         "import os, signal\n"
-        "from mqlab.sweep import Store\n"
+        "from mqlab.sweeps import Store\n"
         "save = Store.save\n"
         "def save_three(store, cell, row):\n"
         "    save(store, cell, row)\n"

@@ -13,8 +13,8 @@ from rich.text import Text
 from mqlab import api
 from mqlab.cli import options, output, report
 from mqlab.cli.run import unused
-from mqlab.compare import Comparison
-from mqlab.run import read_run
+from mqlab.comparison import Comparison
+from mqlab.runs import read_run
 
 
 def command(

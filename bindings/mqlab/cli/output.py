@@ -8,16 +8,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    out: Console
+    err: Console
 
 _WIDTH_WHEN_PIPED = 100
 
@@ -26,8 +24,20 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _WIDTH_WHEN_PIPED
 
 
-out = Console(width=_width(), highlight=False, soft_wrap=False)
-err = Console(stderr=True, width=_width(), highlight=False)
+def __getattr__(name: str) -> Console:
+    """`out` and `err`, made when something is first printed: rich takes its time to load."""
+    if name not in ("out", "err"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from rich.console import Console
+
+    console = Console(stderr=name == "err", width=_width(), highlight=False, soft_wrap=False)
+    globals()[name] = console
+    return console
+
+
+def _console(name: str) -> Console:
+    console: Console = getattr(sys.modules[__name__], name)
+    return console
 
 
 def print_json(document: object) -> None:
@@ -38,17 +48,19 @@ def print_json(document: object) -> None:
 
 def note(text: str) -> None:
     """A line for the person who waits; never part of the output."""
-    err.print(text, style="dim", markup=False)
+    _console("err").print(text, style="dim", markup=False)
 
 
 @contextmanager
 def progress(title: str, total: int | None) -> Iterator[Progress]:
     """A progress bar on stderr where that is a terminal; nothing elsewhere."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = (
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=28), MofNCompleteColumn(),
         TextColumn("{task.fields[more]}"), TimeElapsedColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with Progress(*columns, console=_console("err"), transient=True, disable=not _console("err").is_terminal) as bar:
         bar.add_task(title, total=total, more="")
         yield bar
 

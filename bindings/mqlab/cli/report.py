@@ -7,7 +7,7 @@ from rich.text import Text
 
 from mqlab.cli import output
 from mqlab.measure import Latency
-from mqlab.run import Run
+from mqlab.runs import Run
 from mqlab.verdicts import HOLDS, UNDECIDED, VIOLATED, ClaimVerdict, Verdicts
 
 _STYLE = {HOLDS: "bold green", VIOLATED: "bold red", UNDECIDED: "bold yellow"}

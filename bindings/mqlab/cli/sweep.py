@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from mqlab.cli import options, output
-from mqlab.sweep import sweep, write_table
+from mqlab.sweeps import sweep, write_table
 from mqlab.verdicts import EXIT_AS_EXPECTED, EXIT_UNDECIDED, EXIT_VIOLATED
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mqlab.measure import QUANTILES
-from mqlab.run import Run
+from mqlab.runs import Run
 from mqlab.verdicts import EXIT_AS_EXPECTED, EXIT_UNDECIDED, EXIT_VIOLATED
 
 if TYPE_CHECKING:
