@@ -103,10 +103,6 @@ void bind_settings(py::module_& m) {
   m.def("refusal", &refusal, py::arg("table"), py::arg("version"), py::arg("key"), py::arg("value"));
   m.def("property_maps", &property_maps, py::arg("scenario"));
   m.def(
-      "nearest",
-      [](const std::string& name, const std::vector<std::string>& names) { return nearest(name, names); },
-      py::arg("name"), py::arg("names"));
-  m.def(
       "nanoseconds",
       [](const std::string& text) {
         const auto duration = parse_duration(text);

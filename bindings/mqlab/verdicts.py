@@ -98,6 +98,11 @@ def over_one_run(
     return Verdicts(tuple(claims), scenario.name, world, client, seed, brokers_of(scenario))
 
 
+def _said(verdict: ClaimVerdict) -> str:
+    surprise = verdict.verdict == HOLDS and verdict.expected == VIOLATED
+    return "holds, was expected to be violated" if surprise else verdict.verdict
+
+
 def brokers_of(scenario: Scenario) -> tuple[tuple[str, str], ...]:
     """Kind and version of each broker, as the scenario has them."""
     return tuple((broker.kind, broker.version) for broker in scenario.core.brokers)
@@ -147,6 +152,14 @@ class Verdicts(Sequence[ClaimVerdict]):
             return EXIT_UNDECIDED
         return EXIT_AS_EXPECTED
 
+    @property
+    def summary(self) -> str:
+        """One line: "embedder: 2 of 3 claims as expected; no_loss violated; exit 1"."""
+        good = sum(v.verdict != UNDECIDED and v.as_expected for v in self.claims)
+        odd = [f"{v.scope} {_said(v)}" for v in self.claims if v.verdict == UNDECIDED or not v.as_expected]
+        counted = f"{self.scenario}: {good} of {len(self.claims)} claims as expected"
+        return "; ".join([counted, *odd, f"exit {self.exit_code}"])
+
     def table(self) -> pd.DataFrame:
         """One row a claim."""
         import pandas as pd
@@ -166,5 +179,6 @@ class Verdicts(Sequence[ClaimVerdict]):
             "schedules": self.schedules,
             "schedules_per_second": self.schedules_per_second,
             "searched": {"anchors": 0, "anchors_reached": 0, "shapes": 0} | self.searched,
+            "summary": self.summary,
             "claims": [verdict.document() for verdict in self.claims],
         }

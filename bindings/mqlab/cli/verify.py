@@ -11,6 +11,7 @@ from rich.text import Text
 
 from mqlab import api
 from mqlab.cli import options, output, report
+from mqlab.junit import write_junit
 from mqlab.scenario import Scenario
 from mqlab.verdicts import Verdicts
 
@@ -33,6 +34,9 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where stories go; default: runs/NAME-verify.")
     ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML too.")
+    ] = None,
     json: options.Json = False,
 ) -> int:
     """Search for schedules that break the claims; with --world live, run what was found on the real broker."""
@@ -48,6 +52,8 @@ def command(
             loaded, schedules=most, seconds=seconds, jobs=jobs, seed=seed, claims=claim or (), world=world.value,
             times=times, out=out, progress=advance, note=output.note,
         )  # fmt: skip
+    if junit is not None:
+        write_junit(verdicts, junit)
     if json:
         output.print_json(verdicts.document())
     else:
@@ -74,4 +80,4 @@ def show(scenario: Scenario, verdicts: Verdicts) -> None:
     rate = verdicts.schedules_per_second
     if rate:
         output.out.print(Text(f"searched  {rate:,.0f} schedules/s, {searched.get('shapes', 0):,} shapes", "dim"))
-    output.out.print(Text(f"exit {verdicts.exit_code}", "dim"), justify="right")
+    output.out.print(Text(verdicts.summary, "bold"), soft_wrap=True)

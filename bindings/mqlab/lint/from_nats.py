@@ -63,7 +63,7 @@ def _server(document: dict[str, Value], file: str, version: str) -> Subject:
     values: dict[str, Given] = {}
     jetstream = document.get("jetstream")
     if jetstream is not None:
-        inside = jetstream.data if isinstance(jetstream.data, dict) else {}
+        inside: dict[str, Value] = jetstream.data if isinstance(jetstream.data, dict) else {}
         values["jetstream"] = Given("true", jetstream.line)
         for key, value in inside.items():
             name = {"max_mem": "max_memory_store", "max_file": "max_file_store", "sync": "sync_interval"}.get(key, key)

@@ -44,9 +44,7 @@ def _tokens(text: str, file: str) -> list[Token]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise ScenarioError(
-                file, line, "", f"{text[at]!r} begins nothing that NATS reads; is a string not closed?"
-            )
+            raise ScenarioError(file, line, "", f"{text[at]!r} begins nothing that NATS reads; is a string not closed?")
         kind = found.lastgroup or ""
         if kind == "newline":
             line += 1

@@ -41,7 +41,8 @@ def refused(s: Subject) -> str:
 
 
 RULES = (
-    Rule("file.unknown-key", ON, "*unknown", lambda s: any(not of_another(s, key) for key in s.unknown), CONTRADICTS, (),
+    Rule("file.unknown-key", ON, "*unknown", lambda s: any(not of_another(s, key) for key in s.unknown),
+         CONTRADICTS, (),
          "no such setting: the Java client and the broker log a line and go on without it, librdkafka refuses it",
          "the setting's right name", DOCS),
     Rule("file.key-of-another", ON, "*another", lambda s: any(of_another(s, key) for key in s.unknown), CONTRADICTS, (),

@@ -45,7 +45,7 @@ RULES = (
          "while it works on it never gets it again",
          "enable.auto.offset.store=false and store the offset after the work", RDKAFKA),
     Rule("kafka.consumer.auto-commit-repeats", ON, "enable.auto.commit",
-         lambda s: auto_commits(s), WEAKENS, ("duplicates",),
+         auto_commits, WEAKENS, ("duplicates",),
          "what was handled since the last automatic commit is handled again after a crash",
          "a transactional stage, or a sink that drops repeats; enable.auto.commit=false with a commit per message "
          "makes it rarer", DOCS + "enable.auto.commit"),

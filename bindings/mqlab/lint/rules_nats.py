@@ -126,7 +126,7 @@ RULES = (
          and s.may("kill", "restart", "pause"), COSTS, ("progress",),
          "while a leader is elected nobody responds: each publish of that time fails",
          "retry_attempts = 2, or more for a longer election", "https://pkg.go.dev/github.com/nats-io/nats.go/jetstream"),
-    Rule("nats.client.notices-late", PRODUCER + ("nats consumer",), "ping_interval",
+    Rule("nats.client.notices-late", (*PRODUCER, "nats consumer"), "ping_interval",
          lambda s: s.pipeline is not None and s.may("pause", "partition") and s.ms("ping_interval") >= 120_000, COSTS,
          ("progress",),
          "a client on a server that stopped without closing its connections notices after ping_interval × "

@@ -50,7 +50,7 @@ class Pipeline:
     document: Mapping[str, Any]
 
     def claims_about(self, families: Iterable[str]) -> tuple[Claim, ...]:
-        ids = tuple(id for family in families for id in FAMILIES[family])
+        ids = tuple(claim for family in families for claim in FAMILIES[family])
         return tuple(c for c in self.claims if any(c.id == i or (i.endswith(".") and c.id.startswith(i)) for i in ids))
 
 
