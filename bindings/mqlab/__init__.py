@@ -9,7 +9,7 @@ verdicts["no_duplicates"].counterexample.plot()
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mqlab.lint import lint  # first: the function's name is that of its package
+from mqlab.lint import lint  # here, not later: the function's name is that of its package
 
 if TYPE_CHECKING:
     from mqlab.api import compare, replay, run, verify
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mqlab.comparison import Comparison
     from mqlab.counterexample import Counterexample, read_counterexample
     from mqlab.errors import BrokerError, Error, HistoryError, ScenarioError
+    from mqlab.mending import Mending, mend
     from mqlab.module import Context, Event, Message, Module, Now, Settlement
     from mqlab.runs import Run, read_run
     from mqlab.scenario import Scenario, load
@@ -30,6 +31,7 @@ _HOMES = {
     "comparison": ("Comparison",),
     "counterexample": ("Counterexample", "read_counterexample"),
     "errors": ("BrokerError", "Error", "HistoryError", "ScenarioError"),
+    "mending": ("Mending", "mend"),
     "module": ("Context", "Event", "Message", "Module", "Now", "Settlement"),
     "runs": ("Run", "read_run"),
     "scenario": ("Scenario", "load"),
@@ -60,6 +62,7 @@ __all__ = [
     "Error",
     "Event",
     "HistoryError",
+    "Mending",
     "Message",
     "Module",
     "Now",
@@ -73,6 +76,7 @@ __all__ = [
     "compare",
     "lint",
     "load",
+    "mend",
     "modules",
     "read_counterexample",
     "read_run",

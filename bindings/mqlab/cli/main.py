@@ -26,6 +26,7 @@ _COMMANDS = {
     "replay": "replay.command",
     "compare": "compare.command",
     "sweep": "sweep.command",
+    "mend": "mend.command",
     "lint": "lint.command",
     "broker": "broker.app",
     "modules": "catalogue.modules",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -45,3 +46,21 @@ def load_with(file: Path, changes: list[str] | None) -> Scenario:
     overrides = [split(change, "--set") for change in changes or []]
     scenario = load(file)
     return scenario.with_text(overrides) if overrides else scenario
+
+
+def values(text: str) -> tuple[str, list[Any]]:
+    """PATH=V1,V2: each value as TOML, bare words as strings; a comma inside brackets or quotes separates nothing."""
+    path, listed = split(text, "--vary")
+    try:
+        return path, tomllib.loads(f"x = [{listed}]")["x"]
+    except tomllib.TOMLDecodeError:
+        return path, [_value(part.strip(), text) for part in listed.split(",")]
+
+
+def _value(text: str, whole: str) -> Any:
+    if not text:
+        raise typer.BadParameter(f"{whole!r} has an empty value", param_hint="--vary")
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text

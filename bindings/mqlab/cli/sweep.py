@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +36,7 @@ def command(
 ) -> int:
     """Run a scenario over every combination of settings."""
     loaded = options.load_with(scenario, set_)
-    varied = dict(_values(text) for text in vary)
+    varied = dict(options.values(text) for text in vary)
     store = out.with_name(out.name + ".cells") if out is not None else None
     with output.progress("runs", None) as bar:
 
@@ -65,24 +64,6 @@ def command(
         if out is not None:
             output.out.print(f"table  {out}", markup=False)
     return _exit_code(table, claims)
-
-
-def _values(text: str) -> tuple[str, list[Any]]:
-    """PATH=V1,V2: each value as TOML, bare words as strings; a comma inside brackets or quotes separates nothing."""
-    path, values = options.split(text, "--vary")
-    try:
-        return path, tomllib.loads(f"x = [{values}]")["x"]
-    except tomllib.TOMLDecodeError:
-        return path, [_value(part.strip(), text) for part in values.split(",")]
-
-
-def _value(text: str, whole: str) -> Any:
-    if not text:
-        raise typer.BadParameter(f"{whole!r} has an empty value", param_hint="--vary")
-    try:
-        return tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def _exit_code(table: pd.DataFrame, claims: list[str]) -> int:
