@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mqlab.measure import QUANTILES
+from mqlab.measure import QUANTILES, Latency
+from mqlab.omb.result import OmbLatency, OmbResult
 from mqlab.runs import Run
 from mqlab.verdicts import EXIT_AS_EXPECTED, EXIT_UNDECIDED, EXIT_VIOLATED
 
@@ -46,10 +47,16 @@ class Judged:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Run `a` and run `b`, per quantile and per claim."""
+    """Run `a` and run `b`, per quantile and per claim; either may be a result of OpenMessaging Benchmark, which
+    judges no claim and measures from the actual send."""
 
-    a: Run
-    b: Run
+    a: Run | OmbResult
+    b: Run | OmbResult
+
+    @property
+    def runs(self) -> list[Run]:
+        """Those of the two that the lab made."""
+        return [run for run in (self.a, self.b) if isinstance(run, Run)]
 
     @property
     def figures(self) -> list[Measured]:
@@ -59,18 +66,17 @@ class Comparison:
         for title, of in (("publish", "publish_latency"), ("end to end", "end_to_end")):
             for q in QUANTILES:
                 name = f"{title} {'max' if q == 1 else f'p{100 * q:g}'}"
-                yield Measured(name, getattr(self.a.measures, of).quantile(q), getattr(self.b.measures, of).quantile(q))
+                yield Measured(name, _latency(self.a, of).quantile(q), _latency(self.b, of).quantile(q))
 
     @property
     def claims(self) -> list[Judged]:
-        a = {v.scope: v.verdict for v in self.a.verdicts}
-        b = {v.scope: v.verdict for v in self.b.verdicts}
+        a, b = _judged(self.a), _judged(self.b)
         return [Judged(scope, a.get(scope), b.get(scope)) for scope in dict.fromkeys([*a, *b])]
 
     @property
     def exit_code(self) -> int:
         """As for one run: 1 outranks 3 outranks 0, over both."""
-        codes = {self.a.verdicts.exit_code, self.b.verdicts.exit_code}
+        codes = {run.verdicts.exit_code for run in self.runs}
         return next((c for c in (EXIT_VIOLATED, EXIT_UNDECIDED) if c in codes), EXIT_AS_EXPECTED)
 
     def table(self) -> pd.DataFrame:
@@ -82,7 +88,7 @@ class Comparison:
     def plot(self) -> Figure:
         from mqlab import plots
 
-        return plots.latency_of([self.a, self.b])
+        return plots.latency_of(self.runs)
 
     def document(self) -> dict[str, Any]:
         def number(value: float) -> float | None:
@@ -106,7 +112,18 @@ class Comparison:
         }
 
 
-def _about(run: Run) -> dict[str, Any]:
+def _judged(run: Run | OmbResult) -> dict[str, str]:
+    return {v.scope: v.verdict for v in run.verdicts} if isinstance(run, Run) else {}
+
+
+def _latency(run: Run | OmbResult, of: str) -> Latency | OmbLatency:
+    latency: Latency | OmbLatency = getattr(run.measures if isinstance(run, Run) else run, of)
+    return latency
+
+
+def _about(run: Run | OmbResult) -> dict[str, Any]:
+    if isinstance(run, OmbResult):
+        return {"file": run.file, "workload": run.workload, "driver": run.driver, "windows": run.windows}
     return {
         "scenario": run.scenario.name,
         "world": run.world,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -71,15 +72,30 @@ class Scenario:
         return Scenario, (self._text, self._file, self._overrides)
 
 
-def load(source: str | PathLike[str] | Mapping[str, Any]) -> Scenario:
+def load(
+    source: str | PathLike[str] | Mapping[str, Any],
+    *,
+    driver: str | PathLike[str] | None = None,
+    duration: str | None = None,
+) -> Scenario:
     """Reads a scenario from a TOML file, or from a dict of the same shape.
 
-    Raises ScenarioError, which names file, line and key, for anything that is not a valid scenario.
+    A workload file of OpenMessaging Benchmark (`.yaml`) makes a scenario together with its `driver` file; `duration`
+    ("10s") then stands in for its testDurationMinutes. Raises ScenarioError, which names file, line and key, for
+    anything that is not a valid scenario.
     """
     if isinstance(source, Mapping):
         return Scenario(_dict_as_toml(source), "<dict>")
     path = Path(source)
     file = str(source)
+    if path.suffix in (".yaml", ".yml"):
+        if driver is None:
+            raise ScenarioError(file, 0, "", "is a workload of OpenMessaging Benchmark: its driver file is needed too")
+        from mqlab.omb.scenario import omb_scenario  # it needs this module
+
+        return omb_scenario(file, str(driver), duration)
+    if driver is not None or duration is not None:
+        raise ScenarioError(file, 0, "", "takes no driver or duration: they go with a workload in YAML")
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -89,7 +105,39 @@ def load(source: str | PathLike[str] | Mapping[str, Any]) -> Scenario:
         raise ScenarioError(file, 0, "", f"is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise ScenarioError(file, 0, "", f"cannot be read: {error.strerror}") from None
-    return Scenario(text, file)
+    return _with_omb(text, file)
+
+
+# `omb = "FILE"` among a workload's keys, on a line of its own.
+_OMB = re.compile(r"""^[ \t]*omb[ \t]*=[ \t]*["'](?P<file>[^"'\n]+)["'][ \t]*(?:#.*)?$""", re.MULTILINE)
+
+
+def _with_omb(text: str, file: str) -> Scenario:
+    """A scenario whose workload may name a file of OpenMessaging Benchmark; its keys stand in its place."""
+    found = _OMB.search(text)
+    if found is None:
+        return Scenario(text, file)
+    from mqlab.omb.workload import read_workload
+
+    if _OMB.search(text, found.end()) is not None:
+        raise ScenarioError(
+            file, text.count("\n", 0, found.start()) + 1, "workload.omb", "one workload may name a file"
+        )
+    named = read_workload(str(Path(file).parent / found["file"]))
+    for twice in {key for key, _ in named.settings()} & _keys_of_workload(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise ScenarioError(file, line, "workload.omb", f"{found['file']} says it already: leave out {twice}")
+    # The line goes, its number stays: messages about the others keep theirs.
+    rest = text[: found.start()] + text[found.end() :]
+    return Scenario(rest, file, [(f"workload.{key}", value) for key, value in named.settings()])
+
+
+def _keys_of_workload(text: str) -> set[str]:
+    try:
+        workload = tomllib.loads(text).get("workload")
+    except tomllib.TOMLDecodeError:
+        return set()  # the reader says what is wrong with it
+    return set(workload) if isinstance(workload, dict) else set()
 
 
 def _dict_as_toml(source: Mapping[str, Any]) -> str:

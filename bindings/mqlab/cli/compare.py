@@ -14,11 +14,21 @@ from mqlab import api
 from mqlab.cli import options, output, report
 from mqlab.cli.run import unused
 from mqlab.comparison import Comparison
-from mqlab.runs import read_run
+from mqlab.omb.result import OmbResult, read_omb_result
+from mqlab.runs import Run, read_run
 
 
 def command(
-    what: Annotated[list[Path], typer.Argument(metavar="SCENARIO | RUN_A RUN_B", show_default=False)],
+    what: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SCENARIO | RUN_A RUN_B",
+            help="Result folders, or result files (.json) of OpenMessaging Benchmark.",
+            show_default=False,
+        ),
+    ],
+    driver: options.Driver = None,
+    duration: options.Duration = None,
     seed: options.Seed = 1,
     set_: options.Set = None,
     out: Annotated[
@@ -29,13 +39,13 @@ def command(
 ) -> int:
     """Compare both worlds of a scenario, or two result folders, per quantile and per claim."""
     if len(what) == 1:
-        scenario = options.load_with(what[0], set_)
+        scenario = options.load_with(what[0], set_, driver, duration)
         compared = api.compare(scenario, seed=seed, progress=None if json else output.note)
         folder = out or unused(Path("runs"), f"{scenario.name}-compare-seed{seed}")
-        compared.a.save(folder / "sim")
-        compared.b.save(folder / "live")
+        for run in compared.runs:
+            run.save(folder / run.world)
     elif len(what) == 2 and not (set_ or out):
-        compared = api.compare(read_run(what[0]), read_run(what[1]))
+        compared = Comparison(_result(what[0]), _result(what[1]))
     else:
         raise typer.BadParameter("give one scenario (with --set, --seed, --out), or two result folders")
     if json:
@@ -45,16 +55,20 @@ def command(
     return compared.exit_code
 
 
+def _result(path: Path) -> Run | OmbResult:
+    return read_omb_result(path) if path.suffix == ".json" else read_run(path)
+
+
 def show(compared: Comparison) -> None:
     a, b = _name(compared, 0), _name(compared, 1)
     for run in (compared.a, compared.b):
-        output.out.print(Text(report.setting_of(run.verdicts), "bold"))
+        output.out.print(Text(_heading(run), "bold"))
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
     table.add_column("")
     for title in (a, b, f"{b} ÷ {a}"):
         table.add_column(title, justify="right")
     for m in compared.figures:
-        if _beyond(m.name, min(len(compared.a.latency), len(compared.b.latency))):
+        if _beyond(m.name, min((len(run.latency) for run in compared.runs), default=1 << 62)):
             continue
         form = output.count if m.name == "throughput" else output.duration
         table.add_row(m.name, form(m.a), form(m.b), "–" if math.isnan(m.ratio) else f"{m.ratio:.2f}")
@@ -63,10 +77,11 @@ def show(compared: Comparison) -> None:
     for title in ("claim", a, b, ""):
         claims.add_column(title)
     for judged in compared.claims:
-        agreed = "" if judged.agree else "differ"
+        agreed = "" if judged.agree or None in (judged.a, judged.b) else "differ"
         claims.add_row(judged.claim, judged.a or "–", judged.b or "–", Text(agreed, "bold red"))
-    output.out.print(claims)
-    for run in (compared.a, compared.b):
+    if compared.claims:
+        output.out.print(claims)
+    for run in compared.runs:
         if run.folder is not None:
             output.out.print(f"result  {run.folder}", markup=False)
 
@@ -77,8 +92,14 @@ def _beyond(figure: str, requests: int) -> bool:
     return name.startswith("p") and name[1:2].isdigit() and requests * (1 - float(name[1:]) / 100) < 1
 
 
+def _heading(run: Run | OmbResult) -> str:
+    if isinstance(run, OmbResult):
+        return f"{run.driver} · OpenMessaging Benchmark · {run.workload} · {run.windows} windows"
+    return report.setting_of(run.verdicts)
+
+
 def _name(compared: Comparison, which: int) -> str:
-    worlds = [compared.a.world, compared.b.world]
-    if worlds[0] != worlds[1]:
-        return "simulated" if worlds[which] == "sim" else "live"
-    return "ab"[which]
+    names = ["OMB" if isinstance(run, OmbResult) else run.world for run in (compared.a, compared.b)]
+    if names[0] == names[1]:
+        return "ab"[which]
+    return {"sim": "simulated", "live": "live"}.get(names[which], names[which])

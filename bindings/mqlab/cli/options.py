@@ -34,6 +34,16 @@ In = Annotated[World, typer.Option("--world", help="The simulated world, or real
 Times = Annotated[int, typer.Option("--times", min=1, max=1000, help="How often a story is run on the real broker.")]
 
 
+Driver = Annotated[
+    Path | None,
+    typer.Option("--driver", metavar="FILE", help="With a workload of OpenMessaging Benchmark (YAML): its driver."),
+]
+Duration = Annotated[
+    str | None,
+    typer.Option("--duration", metavar="TIME", help="In place of such a workload's testDurationMinutes: 10s."),
+]
+
+
 def split(text: str, option: str) -> Override:
     """PATH=VALUE in its two parts."""
     path, equals, value = text.partition("=")
@@ -42,9 +52,11 @@ def split(text: str, option: str) -> Override:
     return path.strip(), value.strip()
 
 
-def load_with(file: Path, changes: list[str] | None) -> Scenario:
+def load_with(
+    file: Path, changes: list[str] | None, driver: Path | None = None, duration: str | None = None
+) -> Scenario:
     overrides = [split(change, "--set") for change in changes or []]
-    scenario = load(file)
+    scenario = load(file, driver=driver, duration=duration)
     return scenario.with_text(overrides) if overrides else scenario
 
 

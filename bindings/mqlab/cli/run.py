@@ -16,6 +16,8 @@ def command(
     world: options.In = options.World.sim,
     seed: options.Seed = 1,
     set_: options.Set = None,
+    driver: options.Driver = None,
+    duration: options.Duration = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="The result folder; default: a new one under runs/."),
@@ -23,7 +25,7 @@ def command(
     json: options.Json = False,
 ) -> int:
     """Run a scenario once and write a result folder."""
-    loaded = options.load_with(scenario, set_)
+    loaded = options.load_with(scenario, set_, driver, duration)
     target = out or unused(Path("runs"), f"{loaded.name}-{world}-seed{seed}")
     done = api.run(loaded, world=world.value, seed=seed, progress=None if json else output.note)
     done.save(target)
