@@ -46,10 +46,9 @@ double run(int argc, char** argv) {
     while (!done) rd_kafka_poll(client, 10);
   });
   const auto began = std::chrono::steady_clock::now();
-  for (long sent = 0; sent < messages;) {
-    const int refused =
-        rd_kafka_produce(topic, 0, RD_KAFKA_MSG_F_COPY, value.data(), value.size(), nullptr, 0, nullptr);
-    refused == 0 ? static_cast<void>(++sent) : std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (long sent = 0; sent < messages; ++sent) {
+    constexpr int flags = RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK;  // waits while the queue is full
+    if (rd_kafka_produce(topic, 0, flags, value.data(), value.size(), nullptr, 0, nullptr) != 0) ++failed;
   }
   rd_kafka_flush(client, 60'000);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
