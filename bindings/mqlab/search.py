@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mqlab import _core, result
+from mqlab.conformance.concern import rests_on
 from mqlab.counterexample import Counterexample, from_report
 from mqlab.history import History
 from mqlab.scenario import Scenario
@@ -84,6 +85,7 @@ def _verdict(scenario: Scenario, claim: _core.ClaimReport, story: Counterexample
         shrunk=(found.messages_before, found.messages_after) if found else None,
         story=story.story if story else (),
         counterexample=story,
+        rests_on=rests_on(scenario),
         not_covered=tuple(_not_covered(scenario)),
     )
 

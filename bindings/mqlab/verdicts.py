@@ -79,6 +79,9 @@ def over_one_run(
     scenario: Scenario, findings: Sequence[_core.Finding], *, world: str, client: str, seed: int
 ) -> Verdicts:
     """What the checkers say of a single run, in the scenario's order of claims."""
+    from mqlab.conformance.concern import rests_on
+
+    facts = rests_on(scenario)
     claims = []
     for spec, finding in zip(scenario.core.claims, findings, strict=True):
         claims.append(
@@ -93,6 +96,7 @@ def over_one_run(
                 violations=finding.violations,
                 value=finding.value if has_value(spec.id) else None,
                 witness=tuple(finding.witness),
+                rests_on=facts,
             )
         )
     return Verdicts(tuple(claims), scenario.name, world, client, seed, brokers_of(scenario))

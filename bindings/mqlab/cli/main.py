@@ -28,6 +28,7 @@ _COMMANDS = {
     "sweep": "sweep.command",
     "mend": "mend.command",
     "lint": "lint.command",
+    "conformance": "conformance.command",
     "broker": "broker.app",
     "modules": "catalogue.modules",
     "claims": "catalogue.claims",

@@ -1,0 +1,216 @@
+"""The live place: real brokers, started here or given by their address, each kept as long as entries can share it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mqlab import _core
+from mqlab.conformance.entry import Entry
+from mqlab.conformance.expect import Seen
+from mqlab.conformance.java import JavaProbe
+from mqlab.conformance.nats_requests import NatsRequests
+from mqlab.conformance.observe import Mistake
+from mqlab.conformance.runner import CANNOT, OTHER_VERSION, Outcome
+from mqlab.kafka_jars import full_version
+from mqlab.live import kafka_image
+from mqlab.live.brokers import start_cluster
+from mqlab.live.cluster import Cluster, ClusterSpec, Node
+from mqlab.live.controller import write_files
+from mqlab.live.nats import installed_version
+from mqlab.live.worker import Files, lab_arguments, worker_program
+from mqlab.live_run import LiveWorld
+from mqlab.run import Run
+from mqlab.scenario import Scenario
+
+_NO_HARM = "needs a broker of its own: it is harmed, or has settings of its own"
+
+
+class GivenCluster(Cluster):
+    """The user's own: never started, stopped or harmed; what a run made there is removed."""
+
+    def __init__(self, kind: str, address: str, version: str) -> None:
+        super().__init__(ClusterSpec(kind, version, 1), Path())
+        self._given, self._version = address, version
+
+    @property
+    def address(self) -> str:
+        return self._given
+
+    @property
+    def address_option(self) -> str:
+        return "--bootstrap" if self.spec.kind == "kafka" else "--server"
+
+    @property
+    def server_version(self) -> str:
+        return self._version
+
+    def _prepare(self, ports: list[int]) -> list[Node]:
+        return []
+
+    def _answers(self, node: Node) -> bool:
+        return True
+
+
+class GivenWorld(LiveWorld):
+    """Live runs on the user's own cluster."""
+
+    def __init__(self, folder: Path, stack: ExitStack, cluster: GivenCluster) -> None:
+        super().__init__(folder, stack)
+        self._given = cluster
+
+    def run(self, scenario: Scenario, schedule: _core.Schedule) -> Run:
+        try:
+            return super().run(scenario, schedule)
+        finally:
+            files = write_files(self._folder / "removed", scenario.to_toml(), None)
+            _remove(files, self._given, f"r{self._runs}")
+
+    def _ready(self, text: str, folder: Path) -> Cluster:
+        return self._given
+
+
+def _remove(files: Files, cluster: Cluster, tag: str) -> None:
+    command = [worker_program(), "--remove", *lab_arguments(files, cluster, tag)]
+    subprocess.run(command, capture_output=True, check=False, timeout=60)
+
+
+@dataclass
+class LivePlace:
+    """Use as a context manager: all that was started is stopped at the end."""
+
+    address: str
+    entries: Sequence[Entry]
+    name: str = "live"
+    done: dict[str, Run] = field(default_factory=dict)
+
+    def __enter__(self) -> LivePlace:
+        self._stack = ExitStack()
+        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="mqlab-conformance-")))
+        self._world: LiveWorld | None = None
+        self._probes: dict[str, JavaProbe | NatsRequests] = {}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def in_order(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Those that can share a broker one after the other, and those that harm it last."""
+        return sorted(entries, key=self._broker_of)
+
+    def _broker_of(self, entry: Entry) -> tuple[str, ...]:
+        if self.name in entry.cannot:
+            return (entry.broker, "")
+        if entry.java or entry.nats:
+            return (entry.broker, "by hand")
+        planned = entry.runs(self.name)[0]
+        if planned.refused:
+            return (entry.broker, "refused")
+        table = entry.scenario(planned).to_dict()["broker"]
+        return (entry.broker, "run", f"{table['nodes']}", repr(table.get("properties")), str(len(planned.faults)))
+
+    def version(self, entry: Entry) -> str:
+        if entry.broker == "nats":
+            return installed_version()
+        return full_version(kafka_image.default_version())
+
+    def refuses(self, entry: Entry) -> Outcome | None:
+        version = self.version(entry)
+        if not fits(version, entry.versions):
+            return Outcome(entry, self.name, version, OTHER_VERSION, entry.versions, version)
+        if self.address and self._needs_its_own(entry):
+            return Outcome(entry, self.name, version, CANNOT, entry.says, _NO_HARM)
+        return None
+
+    def _needs_its_own(self, entry: Entry) -> bool:
+        for planned in entry.runs(self.name):
+            if planned.refused:
+                continue
+            whole = entry.scenario(planned).to_dict()
+            hits_broker = any(
+                fault.get("target", "").startswith((entry.broker, "leader of")) for fault in planned.faults
+            )
+            if hits_broker or whole["broker"].get("properties") or whole["broker"]["nodes"] > 1:
+                return True
+        return False
+
+    def run(self, scenario: Scenario) -> Run:
+        key = scenario.to_toml()
+        if key not in self.done:
+            self.done[key] = self._live(scenario.core.brokers[0].kind).run(scenario, _core.Schedule(1))
+        return self.done[key]
+
+    def _live(self, kind: str) -> LiveWorld:
+        if self._world is None:
+            folder = self._folder / "runs"
+            if self.address:
+                given = GivenCluster(kind, self.address, "")
+                self._world = GivenWorld(folder, self._stack, given)
+            else:
+                self._world = LiveWorld(folder, self._stack)
+        return self._world
+
+    # ---- by hand ----
+
+    def by_hand(self, entry: Entry) -> list[Seen]:
+        steps = entry.java or entry.nats
+        if not steps:
+            return []
+        probe = self._probe(entry)
+        probe.begin(entry.fact)
+        seen = []
+        for step in steps:
+            answer = probe.ask(step.request)
+            seen.append(Seen(answers(answer, step.answer), f"{step.request} → {step.answer}", str(answer)))
+        return seen
+
+    def _probe(self, entry: Entry) -> JavaProbe | NatsRequests:
+        kind = "java" if entry.java else "nats"
+        if kind not in self._probes:
+            address = self.address or self._started(entry.broker)
+            version = full_version(kafka_image.default_version())
+            probe = JavaProbe(version, address, self._folder) if kind == "java" else NatsRequests(address)
+            self._probes[kind] = probe
+            self._stack.callback(probe.close)
+        return self._probes[kind]
+
+    def _started(self, kind: str) -> str:
+        version = full_version(kafka_image.default_version()) if kind == "kafka" else installed_version()
+        cluster = start_cluster(ClusterSpec(kind, version, 1), self._folder / f"{kind}-by-hand")
+        self._stack.callback(cluster.stop)
+        return cluster.address
+
+
+def answers(given: object, wanted: object) -> bool:
+    """Equal; of tables, what is named in `wanted`; of texts, "~…" a part of it; of numbers, [low, high] as a range."""
+    if isinstance(wanted, Mapping):
+        return isinstance(given, Mapping) and all(answers(given.get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, str) and wanted.startswith("~"):
+        return wanted[1:] in str(given)
+    if isinstance(wanted, list) and len(wanted) == 2 and isinstance(given, (int, float)):
+        return bool(wanted[0] <= given <= wanted[1])
+    return given == wanted
+
+
+def fits(version: str, wanted: str) -> bool:
+    """Whether "4.1.1" is in a range such as ">=3.7, <5"; an empty range holds all."""
+    here = _numbers(version)
+    for part in filter(None, (piece.strip() for piece in wanted.split(","))):
+        found = re.fullmatch(r"(>=|<=|<|>|=)\s*([\d.]+)", part)
+        if found is None:
+            raise Mistake(f"versions: {part!r} is none such as >=3.7")
+        there = _numbers(found[2])
+        same = here[: len(there)]
+        held = {">=": same >= there, "<": same < there, "<=": same <= there, ">": same > there, "=": same == there}
+        if not held[found[1]]:
+            return False
+    return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
