@@ -8,6 +8,7 @@
     { order = [ROWS, ROWS, …] }                         the first of each comes after the one before
     { verdict = "no_loss", is = "violated" }            what a claim of the scenario is judged
     { reached = true }                                  every fault was carried out
+    { quiet = false }                                   the run came to rest in time; true where nothing is said
 
 `is` may be { sim = …, live = … }; so may all others. In place of `is`: at_least, at_most.
 """
@@ -130,6 +131,11 @@ def _reached(run: Run, wanted: Wanted) -> Seen:
     return _bound({"is": wanted["reached"]}, run.faults_reached, "every fault was carried out")
 
 
+def _quiet(run: Run, wanted: Wanted) -> Seen:
+    quiet = len(run.record.where("quiet", "ok")) == 1
+    return _bound({"is": wanted["quiet"]}, quiet, "it comes to rest in time")
+
+
 FORMS: Mapping[str, Callable[[Run, Wanted], Seen]] = {
     "count": _count,
     "list": _list,
@@ -137,4 +143,5 @@ FORMS: Mapping[str, Callable[[Run, Wanted], Seen]] = {
     "order": _order,
     "verdict": _verdict,
     "reached": _reached,
+    "quiet": _quiet,
 }

@@ -44,9 +44,9 @@ class Suite:
 
 
 def folder() -> Path:
-    """Where the entries lie: in the installed package, or in the source tree beside it."""
-    installed = Path(__file__).with_name("data")
-    return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / "tests" / "conformance"
+    """Where the entries lie: beside this file where the package was installed, else in the source tree's tests."""
+    here = Path(__file__).resolve()
+    return here.parent if here.with_name("facts.toml").is_file() else here.parents[3] / "tests" / "conformance"
 
 
 @cache

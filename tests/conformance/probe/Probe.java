@@ -21,7 +21,7 @@ import org.apache.kafka.common.serialization.*;
  * offsets P C TOPIC:N         sendOffsetsToTransaction
  * read C TOPIC MILLIS         subscribes at first use; offsets read within that time
  * poll C TOPIC                number of records of the first poll that returns some
- * committed C TOPIC           the group's committed offset, or null
+ * committed C TOPIC           the group's committed offset, or "none"
  * sync C                      commitSync
  * end TOPIC                   the log's end offset; stable TOPIC: the last stable one
  * timed REQUEST               {"ms": …, "answer": …}
@@ -192,7 +192,7 @@ public final class Probe {
   private Object committed(String name, String topic) {
     TopicPartition place = new TopicPartition(topic, 0);
     OffsetAndMetadata found = consumers.get(name).committed(Set.of(place)).get(place);
-    return found == null ? null : found.offset();
+    return found == null ? "none" : found.offset();
   }
 
   private Object end(String topic, org.apache.kafka.common.IsolationLevel level) throws Exception {
