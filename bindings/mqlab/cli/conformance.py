@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mqlab.cli import options, output
+from mqlab.cli.usage import UsageError
 from mqlab.conformance import runner
 from mqlab.conformance.runner import Outcome
 from mqlab.conformance.suite import KINDS, load_suite
@@ -33,10 +34,10 @@ def command(
     wanted = tuple(kinds) if kinds else KINDS
     for kind in wanted:
         if kind not in KINDS:
-            raise typer.BadParameter(f"{kind!r}: there is {' and '.join(KINDS)}", param_hint="KIND")
+            raise UsageError(f"mqlab conformance: {kind!r}: there is {' and '.join(KINDS)}")
     where = "live" if address else world.value
     if address and len(wanted) != 1:
-        raise typer.BadParameter("an address is one cluster's: name its KIND", param_hint="--address")
+        raise UsageError("mqlab conformance: an address is one cluster's: name its KIND")
     entries = load_suite().of(wanted, tuple(fact or ()))
     outcomes = runner.run(entries, where, address, output.note)
     if json:

@@ -14,7 +14,20 @@ from mqlab.errors import ScenarioError
 from mqlab.scenario import Scenario, toml_value
 
 WORLDS = ("sim", "live")
-_TOP = {"says", "source", "versions", "concerns", "base", "set", "faults", "expect", "refused", "run", *WORLDS}
+_TOP = {
+    "says",
+    "source",
+    "versions",
+    "concerns",
+    "base",
+    "set",
+    "faults",
+    "expect",
+    "refused",
+    "run",
+    "defaults",
+    *WORLDS,
+}
 _RUN = {"name", "base", "set", "faults", "expect", "refused"}
 _WORLD = {"cannot", "set", "expect", "java", "nats"}
 SCRIPT = Path(__file__).with_name("script.py")
@@ -26,6 +39,15 @@ class Step:
 
     request: str
     answer: Any
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What an owner's settings are when nobody sets them: `owner` as in docs/settings.md, "java producer"."""
+
+    owner: str
+    version: str
+    values: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -53,6 +75,7 @@ class Entry:
     cannot: Mapping[str, str]
     java: tuple[Step, ...]  # live: by the Java client
     nats: tuple[Step, ...]  # live: by requests to the server
+    defaults: Defaults | None  # shown without a run, in both worlds
     _document: Mapping[str, Any]
 
     @property
@@ -63,7 +86,7 @@ class Entry:
         """What is to be run in a world. Later tables win: the entry's, the run's, the world's."""
         document = self._document
         here = document.get(world, {})
-        if world == "live" and (self.java or self.nats):
+        if self.defaults or (world == "live" and (self.java or self.nats)):
             return []
         parts = document.get("run", [{}])
         return [
@@ -115,6 +138,7 @@ def read_entry(file: Path) -> Entry:
         cannot={world: document[world]["cannot"] for world in WORLDS if document.get(world, {}).get("cannot")},
         java=tuple(Step(request, answer) for request, answer in document.get("live", {}).get("java", [])),
         nats=tuple(Step(request, answer) for request, answer in document.get("live", {}).get("nats", [])),
+        defaults=Defaults(**document["defaults"]) if "defaults" in document else None,
         _document=document,
     )
     for world in WORLDS:
@@ -124,7 +148,7 @@ def read_entry(file: Path) -> Entry:
 
 def _shows_something(entry: Entry, world: str) -> None:
     """An entry that expects nothing would agree with anything."""
-    if world in entry.cannot or (world == "live" and (entry.java or entry.nats)):
+    if entry.defaults or world in entry.cannot or (world == "live" and (entry.java or entry.nats)):
         return
     for planned in entry.runs(world):
         if not planned.base or not (planned.expect or planned.refused):

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mqlab.conformance.observe import Mistake, column, in_words, nanoseconds, pick
-from mqlab.run import Run
+from mqlab.runs import Run
 
 Wanted = Mapping[str, Any]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import subprocess
 import tempfile
@@ -11,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mqlab import _core
-from mqlab.conformance.entry import Entry
+from mqlab.conformance.entry import Defaults, Entry
 from mqlab.conformance.expect import Seen
 from mqlab.conformance.java import JavaProbe
 from mqlab.conformance.nats_requests import NatsRequests
 from mqlab.conformance.observe import Mistake
-from mqlab.conformance.runner import CANNOT, OTHER_VERSION, Outcome
+from mqlab.conformance.runner import CANNOT, OTHER_VERSION, Outcome, held
 from mqlab.kafka_jars import full_version
 from mqlab.live import kafka_image
 from mqlab.live.brokers import start_cluster
@@ -25,7 +26,7 @@ from mqlab.live.controller import write_files
 from mqlab.live.nats import installed_version
 from mqlab.live.worker import Files, lab_arguments, worker_program
 from mqlab.live_run import LiveWorld
-from mqlab.run import Run
+from mqlab.runs import Run
 from mqlab.scenario import Scenario
 
 _NO_HARM = "needs a broker of its own: it is harmed, or has settings of its own"
@@ -53,8 +54,8 @@ class GivenCluster(Cluster):
     def _prepare(self, ports: list[int]) -> list[Node]:
         return []
 
-    def _answers(self, node: Node) -> bool:
-        return True
+    def _port(self, number: int) -> int:
+        return int(self._given.split(",")[number - 1].rpartition(":")[2])
 
 
 class GivenWorld(LiveWorld):
@@ -106,7 +107,7 @@ class LivePlace:
     def _broker_of(self, entry: Entry) -> tuple[str, ...]:
         if self.name in entry.cannot:
             return (entry.broker, "")
-        if entry.java or entry.nats:
+        if entry.java or entry.nats or entry.defaults:
             return (entry.broker, "by hand")
         planned = entry.runs(self.name)[0]
         if planned.refused:
@@ -159,6 +160,8 @@ class LivePlace:
 
     def by_hand(self, entry: Entry) -> list[Seen]:
         steps = entry.java or entry.nats
+        if entry.defaults and not steps:
+            return self._defaults(entry, entry.defaults)
         if not steps:
             return []
         probe = self._probe(entry)
@@ -169,8 +172,15 @@ class LivePlace:
             seen.append(Seen(answers(answer, step.answer), f"{step.request} → {step.answer}", str(answer)))
         return seen
 
+    def _defaults(self, entry: Entry, wanted: Defaults) -> list[Seen]:
+        owner, _, what = wanted.owner.partition(" ")
+        if owner == "librdkafka":
+            return held(librdkafka_defaults(), wanted)
+        probe = self._probe(entry)
+        return held({key: probe.ask(f"default {what} {key}") for key in wanted.values}, wanted)
+
     def _probe(self, entry: Entry) -> JavaProbe | NatsRequests:
-        kind = "java" if entry.java else "nats"
+        kind = "nats" if entry.nats else "java"
         if kind not in self._probes:
             address = self.address or self._started(entry.broker)
             version = full_version(kafka_image.default_version())
@@ -184,6 +194,21 @@ class LivePlace:
         cluster = start_cluster(ClusterSpec(kind, version, 1), self._folder / f"{kind}-by-hand")
         self._stack.callback(cluster.stop)
         return cluster.address
+
+
+def librdkafka_defaults() -> dict[str, str]:
+    """The library's own words: rd_kafka_conf_dump of a fresh configuration, and of a fresh one for topics."""
+    library = ctypes.CDLL("librdkafka.so.1")
+    found: dict[str, str] = {}
+    for kind in ("rd_kafka_conf", "rd_kafka_topic_conf"):
+        new, dump = getattr(library, f"{kind}_new"), getattr(library, f"{kind}_dump")
+        new.restype = ctypes.c_void_p
+        dump.restype, dump.argtypes = ctypes.POINTER(ctypes.c_char_p), [ctypes.c_void_p, ctypes.c_void_p]
+        count = ctypes.c_size_t()
+        words = dump(new(), ctypes.byref(count))
+        for i in range(0, count.value, 2):
+            found.setdefault((words[i] or b"").decode(), (words[i + 1] or b"").decode())
+    return found
 
 
 def answers(given: object, wanted: object) -> bool:

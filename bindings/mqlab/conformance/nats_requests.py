@@ -60,7 +60,8 @@ class NatsRequests:
         if kind == "request":
             return self._asked(subject, b"", (rest[0] if rest else "").encode())
         size, _, message_id = rest[0].partition(" ")
-        header = f"NATS/1.0\r\nNats-Msg-Id: {message_id}\r\n\r\n".encode() if message_id else b""
+        named = message_id[1:].replace(":", ": ", 1) if message_id.startswith("+") else f"Nats-Msg-Id: {message_id}"
+        header = f"NATS/1.0\r\n{named}\r\n\r\n".encode() if message_id else b""
         return self._asked(subject, header, b"x" * int(size))
 
     def _asked(self, subject: str, header: bytes, payload: bytes) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mqlab.history import FLAG, KIND, PHASE, Rows
-from mqlab.run import Run
+from mqlab.runs import Run
 
 _PLAIN = ("message", "key", "attempt", "code", "position", "incarnation", "size", "transaction", "aux")
 KEYS = ("kind", "phase", "process", "place", "topic", "flag", "without", "nth", "from", *_PLAIN)

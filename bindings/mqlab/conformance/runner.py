@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from mqlab import _core, api
-from mqlab.conformance.entry import Entry, Planned
+from mqlab.conformance.entry import Defaults, Entry, Planned
 from mqlab.conformance.expect import Seen, check
 from mqlab.conformance.observe import Mistake
 from mqlab.errors import BrokerError, ScenarioError
-from mqlab.run import Run
+from mqlab.live.surroundings import CannotRunLive
+from mqlab.runs import Run
 from mqlab.scenario import Scenario
 
 SCHEMA = "mqlab.conformance/1"
@@ -63,7 +64,19 @@ class Simulated:
         return None
 
     def by_hand(self, entry: Entry) -> list[Seen]:
-        return []
+        """Without a run: the model's own defaults."""
+        if entry.defaults is None:
+            return []
+        rows = _core.settings_of(entry.defaults.owner, entry.defaults.version)
+        return held({key: default for key, _, default in rows}, entry.defaults)
+
+
+def held(given: Mapping[str, Any], wanted: Defaults) -> list[Seen]:
+    """Defaults as they are, against what is said of them."""
+    return [
+        Seen(str(given.get(key, "not there")).lower() == value.lower(), f"{key} = {value}", f"{given.get(key)}")
+        for key, value in wanted.values.items()
+    ]
 
 
 def run(entries: Sequence[Entry], world: str = "sim", address: str = "", note: Note | None = None) -> list[Outcome]:
@@ -97,6 +110,8 @@ def outcome(entry: Entry, place: Any) -> Outcome:
         seen += place.by_hand(entry)
         for planned in entry.runs(world):
             seen += _shown(entry, planned, place, versions)
+    except CannotRunLive as error:
+        return Outcome(entry, world, "", CANNOT, entry.says, str(error))
     except Mistake as error:
         raise ScenarioError(str(entry.file), 0, "expect", str(error)) from None
     good = bool(seen) and all(one.holds for one in seen)
@@ -115,7 +130,7 @@ def _shown(entry: Entry, planned: Planned, place: Any, versions: list[str]) -> l
         done = place.run(scenario)
     except (ScenarioError, BrokerError) as error:
         if not planned.refused:
-            if isinstance(error, ScenarioError) or not place.done:  # a mistake in the entry; no broker at all
+            if isinstance(error, (ScenarioError, CannotRunLive)) or not place.done:  # or no broker at all
                 raise
             return [Seen(False, "it runs", " ".join(str(error).split()))]
         holds = re.search(planned.refused, str(error)) is not None
