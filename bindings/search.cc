@@ -117,10 +117,48 @@ std::vector<Schedule> probes(const Scenario& scenario, std::uint64_t seed, std::
   for (std::size_t k = 0; k < count && !all.empty(); ++k) {
     const auto choice = candidates.at(all[all.size() * (2 * k + 1) / (2 * count)]);
     Schedule schedule = reference;
-    schedule.faults = {search::to_spec(*choice.anchor, *choice.deed)};
+    schedule.faults = {candidates.to_spec(choice)};
     chosen.push_back(std::move(schedule));
   }
   return chosen;
+}
+
+using Overtakes = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+Schedule make_schedule(std::uint64_t seed, std::vector<MessageId> masked, bool zero_jitter,
+                       std::uint64_t order, const Overtakes& overtakes) {
+  Schedule schedule;
+  schedule.seed = seed;
+  schedule.masked = std::move(masked);
+  schedule.zero_jitter = zero_jitter;
+  schedule.order = order;
+  for (const auto& [choice, pick] : overtakes) schedule.overtakes.push_back({choice, pick});
+  return schedule;
+}
+
+Overtakes overtakes_of(const Schedule& schedule) {
+  Overtakes out;
+  for (const Overtake& o : schedule.overtakes) out.emplace_back(o.choice, o.pick);
+  return out;
+}
+
+py::list rounds_of(const search::Report& report) {
+  py::list out;
+  for (const search::RoundReport& r : report.rounds) {
+    py::dict round;
+    round["round"] = std::string(name_of(r.round));
+    round["schedules"] = r.schedules;
+    round["cpu_seconds"] = r.seconds;
+    round["new_shapes"] = r.new_shapes;
+    out.append(round);
+  }
+  return out;
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> shapes_over(const search::Report& report) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+  for (const auto& s : report.shapes_over) out.emplace_back(s.schedules, s.shapes);
+  return out;
 }
 
 void bind_report(py::module_& m) {
@@ -153,7 +191,11 @@ void bind_report(py::module_& m) {
       .def_readonly("reached", &Report::reached)
       .def_readonly("anchors", &Report::anchors)
       .def_readonly("anchors_reached", &Report::anchors_reached)
+      .def_readonly("pairs", &Report::pairs)
+      .def_readonly("pairs_total", &Report::pairs_total)
       .def_readonly("shapes", &Report::shapes)
+      .def_property_readonly("shapes_over", &shapes_over)
+      .def_property_readonly("rounds", &rounds_of)
       .def_readonly("seconds", &Report::seconds)
       .def_readonly("interrupted", &Report::interrupted);
 }
@@ -162,14 +204,13 @@ void bind_report(py::module_& m) {
 
 void bind_search(py::module_& m) {
   py::class_<Schedule>(m, "Schedule")
-      .def(py::init([](std::uint64_t seed, std::vector<MessageId> masked, bool zero_jitter) {
-             return Schedule{
-                 .seed = seed, .faults = {}, .masked = std::move(masked), .zero_jitter = zero_jitter};
-           }),
-           py::arg("seed") = 1, py::arg("masked") = std::vector<MessageId>(), py::arg("zero_jitter") = false)
+      .def(py::init(&make_schedule), py::arg("seed") = 1, py::arg("masked") = std::vector<MessageId>(),
+           py::arg("zero_jitter") = false, py::arg("order") = 0, py::arg("overtakes") = Overtakes())
       .def_readonly("seed", &Schedule::seed)
       .def_readonly("masked", &Schedule::masked)
       .def_readonly("zero_jitter", &Schedule::zero_jitter)
+      .def_readonly("order", &Schedule::order)
+      .def_property_readonly("overtakes", &overtakes_of)
       .def_property_readonly("faults", [](const Schedule& s) { return s.faults.size(); });
   py::class_<SimulatedRun>(m, "SimulatedRun")
       .def_readonly("rows", &SimulatedRun::rows)

@@ -1,8 +1,9 @@
 #include "search/candidates.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <unordered_map>
+
+#include "core/base/draw.h"
 
 namespace mqlab::search {
 namespace {
@@ -31,36 +32,104 @@ bool anchors_at(const Scenario& scenario, const ProcessInfo& process) {
 /// names the stage, or no target at all.
 void collect_deeds(const Scenario& scenario, const Topology& topology, Candidates& found) {
   const FaultMenu& menu = scenario.menu;
+  if (menu.at_most == 0) return;
   const std::vector<Duration> heals =
       menu.heal.empty() ? std::vector<Duration>{Duration::seconds(1)} : menu.heal;
   const bool self =
       std::any_of(topology.processes.begin(), topology.processes.end(), [&](const ProcessInfo& p) {
         return (p.role == Role::stage || p.role == Role::workload) && listed(menu.targets, p.group);
       });
+  const auto add = [&](Action action, const std::string& target, Duration heal) {
+    found.deeds.push_back(
+        {action, target, heal, target.empty() ? std::vector<ProcessId>{} : topology.group(target)});
+  };
   for (const Action action : menu.menu) {
     for (const Duration heal : heals) {
       if (request_action(action)) {
-        found.request_deeds.push_back({action, "", heal});
+        found.request_deeds.push_back({action, "", heal, {}});
         continue;
       }
-      if (self && action != Action::power_loss) found.deeds.push_back({action, "", heal});
+      if (self && action != Action::power_loss) add(action, "", heal);
       for (const ProcessInfo& p : topology.processes) {
         if (p.role != Role::broker) continue;
         const bool named =
             std::find(menu.targets.begin(), menu.targets.end(), p.group) != menu.targets.end() ||
             std::find(menu.targets.begin(), menu.targets.end(), p.name) != menu.targets.end();
-        if (named || (action == Action::power_loss && menu.targets.empty()))
-          found.deeds.push_back({action, p.name, heal});
+        if (named || (action == Action::power_loss && menu.targets.empty())) add(action, p.name, heal);
       }
       // Power fails for a whole cluster at once as well as for one node.
       for (const BrokerSpec& broker : scenario.brokers) {
         const bool named = listed(menu.targets, broker.name);
-        if (action == Action::power_loss && broker.nodes > 1 && named)
-          found.deeds.push_back({action, broker.name, heal});
+        if (action == Action::power_loss && broker.nodes > 1 && named) add(action, broker.name, heal);
       }
     }
   }
 }
+
+/// Goes along with a run and notes its anchors.
+class Collector {
+ public:
+  Collector(Runner& runner, Candidates& found) : runner_(runner), found_(found) {
+    const Scenario& scenario = runner.setup().scenario;
+    const Topology& topology = runner.setup().topology;
+    group_of_.assign(topology.processes.size(), none);
+    for (std::size_t p = 0; p < topology.processes.size(); ++p) {
+      const ProcessInfo& process = topology.processes[p];
+      if (!anchors_at(scenario, process)) continue;
+      const auto at = std::find_if(found.groups.begin(), found.groups.end(),
+                                   [&](const Group& g) { return g.name == process.group; });
+      group_of_[p] = static_cast<std::uint32_t>(at - found.groups.begin());
+      if (at == found.groups.end()) found.groups.push_back({process.group, topology.group(process.group)});
+    }
+    steps_ = menu_steps(scenario);
+  }
+
+  /// Rows that the event after `step` events wrote.
+  void scan(std::uint64_t step) {
+    const History& history = runner_.history();
+    for (; row_ < history.size(); ++row_) {
+      const Row& row = history[row_];
+      if (row.kind == Kind::fault) {  // the next one counts from here
+        counts_.clear();
+        found_.anchors.clear();
+      }
+      if (row.process < group_of_.size() && group_of_[row.process] != none) note(row, step);
+    }
+  }
+  /// What happened before the first event cannot be branched off from; it counts all the same.
+  void scan_birth() {
+    scan(0);
+    found_.anchors.clear();
+  }
+
+ private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  struct Count {
+    std::uint32_t rows = 0;
+    std::uint32_t before = 0;  ///< of `rows`, before the current event
+    std::uint64_t step = ~std::uint64_t{0};
+  };
+
+  void note(const Row& row, std::uint64_t step) {
+    const auto what = step_of(row);
+    if (!what) return;
+    if (!steps_.empty() && std::find(steps_.begin(), steps_.end(), *what) == steps_.end()) return;
+    const std::uint32_t group = group_of_[row.process];
+    const std::uint64_t kind = static_cast<std::uint64_t>(what->kind) << 24 |
+                               static_cast<std::uint64_t>(what->phase) << 16 | what->request;
+    const std::uint64_t name = mix(mix(std::uint64_t{group} << 32 | kind) ^ row.message);
+    Count& count = counts_[name];
+    if (count.step != step) count = {count.rows, count.rows, step};
+    found_.anchors.push_back({step, name, group, count.before, *what, row.message, ++count.rows});
+  }
+
+  Runner& runner_;
+  Candidates& found_;
+  std::vector<std::uint32_t> group_of_;  ///< by process
+  std::vector<Step> steps_;              ///< those of the menu; empty = all
+  std::unordered_map<std::uint64_t, Count> counts_;
+  std::size_t row_ = 0;
+};
 
 }  // namespace
 
@@ -79,41 +148,30 @@ Candidates::Choice Candidates::at(std::uint64_t i) const {
   return {&anchors[anchor], deed < deeds.size() ? &deeds[deed] : &request_deeds[deed - deeds.size()]};
 }
 
-Candidates collect(Runner& runner, const Schedule& reference) {
-  const Scenario& scenario = runner.setup().scenario;
-  const Topology& topology = runner.setup().topology;
+AnchorPoint Candidates::following(std::uint64_t before, std::uint64_t i) const {
+  AnchorPoint anchor = *at(i).anchor;
+  for (const AnchorPoint* a = at(before).anchor; a >= anchors.data(); --a) {
+    if (a->name != anchor.name) continue;
+    anchor.nth = anchor.nth > a->nth ? anchor.nth - a->nth : 1;
+    break;
+  }
+  return anchor;
+}
+
+Candidates collect(Runner& runner, const Schedule& schedule) {
   Candidates found;
-  collect_deeds(scenario, topology, found);
-  std::map<std::tuple<std::uint32_t, std::uint32_t, MessageId>, std::uint32_t> counts, before;
-  runner.begin(reference);
+  collect_deeds(runner.setup().scenario, runner.setup().topology, found);
+  runner.begin(schedule);
+  Collector collector(runner, found);
   sim::World& world = runner.world();
-  std::size_t row = 0;
-  const auto scan = [&](std::uint64_t step) {
-    before = counts;
-    for (; row < world.history().size(); ++row) {
-      const Row& r = world.history()[row];
-      if (r.process >= topology.processes.size() || !anchors_at(scenario, topology.processes[r.process]))
-        continue;
-      const auto what = step_of(r);
-      if (!what || !listed(scenario.menu.steps, name_of(*what))) continue;
-      const ProcessInfo& process = topology.processes[r.process];
-      const std::uint32_t code = (static_cast<std::uint32_t>(what->kind) << 24) |
-                                 (static_cast<std::uint32_t>(what->phase) << 16) | what->request;
-      const auto key =
-          std::tuple{static_cast<std::uint32_t>(process.role) << 16 | process.index, code, r.message};
-      const std::uint32_t nth = ++counts[key];
-      const auto past = before.find(key);
-      found.anchors.push_back(
-          {step, past == before.end() ? 0 : past->second, process.group, *what, r.message, nth});
-    }
-  };
-  scan(0);
-  found.anchors.clear();  // what happened before the first event cannot be branched off from
+  collector.scan_birth();
   while (true) {
     const std::uint64_t step = world.steps();
     if (!world.step()) break;
-    scan(step);
+    collector.scan(step);
   }
+  found.faults_reached = world.faults_fired() == runner.faults();
+  if (!found.faults_reached || (found.deeds.empty() && found.request_deeds.empty())) found.anchors.clear();
   std::uint64_t next = 0;
   for (const AnchorPoint& anchor : found.anchors) {
     found.first.push_back(next);
@@ -122,16 +180,28 @@ Candidates collect(Runner& runner, const Schedule& reference) {
   return found;
 }
 
-FaultSpec to_spec(const AnchorPoint& anchor, const Deed& deed) {
+FaultSpec Candidates::to_spec(const Choice& choice) const {
   FaultSpec spec;
-  spec.at.process = anchor.group;
-  spec.at.step = name_of(anchor.what);
-  spec.at.message = anchor.message;
-  spec.at.nth = anchor.nth;
-  spec.action = deed.action;
-  spec.target = deed.target;
-  spec.heal = deed.heal;
+  spec.at.process = groups[choice.anchor->group].name;
+  spec.at.step = name_of(choice.anchor->what);
+  spec.at.message = choice.anchor->message;
+  spec.at.nth = choice.anchor->nth;
+  spec.action = choice.deed->action;
+  spec.target = choice.deed->target;
+  spec.heal = choice.deed->heal;
   return spec;
+}
+
+Fault Candidates::to_fault(const Choice& choice) const {
+  Fault fault;
+  fault.anchored = groups[choice.anchor->group].processes;
+  fault.step = choice.anchor->what;
+  fault.message = choice.anchor->message;
+  fault.nth = choice.anchor->nth;
+  fault.action = choice.deed->action;
+  fault.targets = choice.deed->targets;
+  fault.heal = choice.deed->heal;
+  return fault;
 }
 
 }  // namespace mqlab::search

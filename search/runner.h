@@ -33,6 +33,13 @@ class Runner {
   Outcome stream(const Schedule& schedule);
   /// From zero up to the first event; step with world().
   void begin(const Schedule& schedule);
+  /// Back to a snapshot of the run begun last, with other faults behind the first `keep` of its own. `seen`:
+  /// see World::extend.
+  void branch(const sim::World::Snapshot& snapshot, std::size_t keep, std::span<const Fault> more,
+              std::uint32_t seen);
+  /// One more fault, from now on.
+  void extend(const Fault& fault);
+  std::size_t faults() const { return faults_.size(); }  ///< of the scenario and the schedule
   /// Runs what is left of the world and judges it.
   Outcome finish();
 

@@ -1,14 +1,14 @@
 #include "search/verify.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <future>
-#include <thread>
 
 #include "core/base/draw.h"
 #include "core/scenario/error.h"
 #include "core/scenario/text.h"
-#include "search/share.h"
+#include "search/job.h"
 #include "search/shrink.h"
 
 namespace mqlab::search {
@@ -16,6 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto progress_interval = std::chrono::milliseconds(100);
+constexpr std::size_t corpus_at_most = 8192;
 
 std::vector<ClaimSpec> chosen(const Scenario& scenario, const std::vector<std::string>& ids) {
   if (ids.empty()) return scenario.claims;
@@ -34,26 +35,31 @@ std::vector<ClaimSpec> chosen(const Scenario& scenario, const std::vector<std::s
   return claims;
 }
 
-ClaimReport merged(const ClaimSpec& claim, const std::vector<std::unique_ptr<Share>>& shares, std::size_t c) {
+using Jobs = std::vector<std::unique_ptr<Job>>;
+
+ClaimReport merged(const ClaimSpec& claim, const Jobs& jobs, std::size_t c) {
   ClaimReport report;
   report.claim = claim;
   std::string undecided_because;
-  for (const auto& share : shares) {
-    const Share::Tally& tally = share->tallies[c];
+  std::uint64_t lowest = none_yet, undecided_at = none_yet;
+  for (const auto& job : jobs) {
+    const Job::Tally& tally = job->tallies[c];
     report.observed += tally.observed;
     report.judged += tally.judged;
     report.violations += tally.violations;
     report.undecided += tally.undecided;
     report.vacuous += tally.vacuous;
     if (tally.value != 0) report.value = tally.value;
-    if (undecided_because.empty()) undecided_because = tally.undecided_because;
-    const bool lower =
-        tally.lowest && (!report.first_failing_schedule || *tally.lowest < *report.first_failing_schedule);
-    if (lower) report.first_failing_schedule = tally.lowest;
-    if (lower || report.explanation.empty()) report.explanation = tally.explanation;
+    if (tally.undecided_at < undecided_at) {
+      undecided_at = tally.undecided_at;
+      undecided_because = tally.undecided_because;
+    }
+    if (tally.lowest < lowest || report.explanation.empty()) report.explanation = tally.explanation;
+    lowest = std::min(lowest, tally.lowest);
   }
   if (report.violations > 0) {
     report.verdict = Verdict::violated;
+    report.first_failing_schedule = lowest;
   } else if (report.undecided > 0 || report.judged == 0) {
     report.explanation = std::to_string(report.undecided) + " of " +
                          std::to_string(report.undecided + report.judged) +
@@ -64,88 +70,198 @@ ClaimReport merged(const ClaimSpec& claim, const std::vector<std::unique_ptr<Sha
   return report;
 }
 
-void wait_for(std::vector<std::future<void>>& jobs, Shared& shared, const OnProgress& progress) {
-  for (auto& job : jobs) {
-    while (job.wait_for(progress_interval) != std::future_status::ready) {
-      if (progress && !progress({shared.done.load(), shared.broken.load()})) shared.stop = true;
+/// The search as one who leads the jobs sees it.
+class Search {
+ public:
+  Search(const sim::Setup& setup, const std::vector<ClaimSpec>& claims, const Options& options,
+         const OnProgress& progress)
+      : setup_(setup), options_(options), progress_(progress), shared_(options), begin_(Clock::now()) {
+    if (options.budget) shared_.end = begin_ + std::chrono::nanoseconds(options.budget->ns);
+    for (std::size_t c = 0; c < claims.size(); ++c)
+      shared_.lowest.push_back(std::make_unique<std::atomic<std::uint64_t>>(none_yet));
+    for (unsigned j = 0; j < options.jobs; ++j)
+      jobs_.push_back(std::make_unique<Job>(setup, claims, shared_));
+  }
+
+  void run() {
+    jobs_.front()->reference();
+    merge();
+    const Rounds rounds(shared_.candidates.count(), setup_.scenario.menu.at_most, options_.mix);
+    shared_.rounds = &rounds;
+    for (std::uint64_t k = 0; more(rounds.unit(k).first);) {
+      const std::uint64_t end = rounds.generation_end(k);
+      shared_.next = k;
+      std::vector<std::future<void>> running;
+      for (auto& job : jobs_)
+        running.push_back(std::async(std::launch::async, [&job, end] { job->work(end); }));
+      wait_for(running);
+      merge();
+      k = end;
+    }
+    seconds_ = std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+
+  void report(Report& into) const;
+  const Jobs& jobs() const { return jobs_; }
+  /// The schedule that broke the claim first.
+  const Schedule& failing(std::size_t claim) const {
+    const auto least = [&](const auto& a, const auto& b) {
+      return a->tallies[claim].lowest < b->tallies[claim].lowest;
+    };
+    return (*std::min_element(jobs_.begin(), jobs_.end(), least))->tallies[claim].schedule;
+  }
+
+ private:
+  bool more(std::uint64_t number) const {
+    if (shared_.stop || number >= options_.schedules) return false;
+    return options_.keep_going || std::any_of(shared_.lowest.begin(), shared_.lowest.end(),
+                                              [&](const auto& lowest) { return *lowest > number; });
+  }
+
+  void wait_for(std::vector<std::future<void>>& running) {
+    for (auto& job : running) {
+      while (job.wait_for(progress_interval) != std::future_status::ready) tell();
+    }
+    tell();
+    for (auto& job : running) job.get();
+  }
+  void tell() {
+    if (!progress_ || Clock::now() - told_ < progress_interval) return;
+    told_ = Clock::now();
+    const auto broken = std::count_if(shared_.lowest.begin(), shared_.lowest.end(),
+                                      [](const auto& lowest) { return *lowest != none_yet; });
+    if (!progress_({shared_.done.load(), static_cast<std::uint64_t>(broken)})) {
+      shared_.stop = true;
+      interrupted_ = true;
     }
   }
-  for (auto& job : jobs) job.get();
+
+  /// Shapes by the lowest number that showed them, and those schedules by number: whatever job ran them.
+  void merge() {
+    std::vector<Job::Find> finds;
+    Sights sights;
+    for (auto& job : jobs_) {
+      for (const auto& [shape, sight] : job->shapes) {
+        const auto [at, fresh] = sights.try_emplace(shape, sight);
+        if (!fresh && sight.number < at->second.number) at->second = sight;
+      }
+    }
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [shape, sight] : sights) numbers.push_back(sight.number);
+    std::sort(numbers.begin(), numbers.end());
+    for (auto& job : jobs_) {
+      for (Job::Find& find : job->finds) {
+        if (std::binary_search(numbers.begin(), numbers.end(), find.number)) finds.push_back(std::move(find));
+      }
+      job->shapes.clear();
+      job->finds.clear();
+    }
+    std::sort(finds.begin(), finds.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+    for (Job::Find& find : finds) shared_.corpus.push_back(std::move(find.schedule));
+    if (shared_.corpus.size() > corpus_at_most) {
+      const auto surplus = static_cast<std::ptrdiff_t>(shared_.corpus.size() - corpus_at_most);
+      shared_.corpus.erase(shared_.corpus.begin(), shared_.corpus.begin() + surplus);
+    }
+    shared_.shapes.merge(sights);
+  }
+
+  void report_shapes(Report& into) const;
+
+  const sim::Setup& setup_;
+  const Options& options_;
+  const OnProgress& progress_;
+  Shared shared_;
+  Jobs jobs_;
+  Clock::time_point begin_, told_ = {};
+  double seconds_ = 0;
+  bool interrupted_ = false;
+};
+
+void Search::report(Report& into) const {
+  into.seconds = seconds_;
+  into.interrupted = interrupted_;
+  into.systematic = shared_.candidates.count();
+  into.anchors = shared_.candidates.anchors.size();
+  std::map<std::uint64_t, std::uint64_t> pairs_of;
+  for (int r = 0; r < static_cast<int>(Round::count_); ++r)
+    into.rounds.push_back({static_cast<Round>(r), 0, 0, 0});
+  std::vector<bool> anchors(into.anchors);
+  for (const auto& job : jobs_) {
+    into.reached += job->reached;
+    into.pairs += job->pairs;
+    pairs_of.insert(job->pairs_of.begin(), job->pairs_of.end());
+    for (std::size_t a = 0; a < job->anchors_reached.size(); ++a)
+      anchors[a] = anchors[a] || job->anchors_reached[a];
+    for (std::size_t r = 0; r < into.rounds.size(); ++r) {
+      into.rounds[r].schedules += job->rounds[r].schedules;
+      into.rounds[r].seconds += job->rounds[r].seconds;
+      into.schedules += job->rounds[r].schedules;
+    }
+  }
+  into.anchors_reached = static_cast<std::uint64_t>(std::count(anchors.begin(), anchors.end(), true));
+  for (const auto& [first, count] : pairs_of) into.pairs_total += count;
+  if (!pairs_of.empty()) into.pairs_total = into.pairs_total * into.systematic / pairs_of.size();
+  report_shapes(into);
+  std::erase_if(into.rounds, [](const RoundReport& r) { return r.schedules == 0; });
+}
+
+void Search::report_shapes(Report& into) const {
+  into.shapes = shared_.shapes.size();
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [shape, sight] : shared_.shapes) {
+    numbers.push_back(sight.number);
+    ++into.rounds[static_cast<std::size_t>(sight.round)].new_shapes;
+  }
+  std::sort(numbers.begin(), numbers.end());
+  const auto known = [&](std::uint64_t n) {
+    return static_cast<std::uint64_t>(std::lower_bound(numbers.begin(), numbers.end(), n) - numbers.begin());
+  };
+  for (std::uint64_t n = 1; n < into.schedules; n *= 2) into.shapes_over.push_back({n, known(n)});
+  into.shapes_over.push_back({into.schedules, into.shapes});
 }
 
 }  // namespace
 
-std::uint64_t shape(const History& history) {
-  std::uint64_t hash = 0;
-  history.for_each(0, [&](std::span<const Row> rows) {
-    for (const Row& row : rows) {
-      const auto what = static_cast<std::uint64_t>(row.kind) << 8 | static_cast<std::uint64_t>(row.phase);
-      hash = (hash ^ (what << 16 | row.process)) * 0x9e3779b97f4a7c15;
-      hash ^= hash >> 29;
-    }
-  });
-  return hash;
-}
-
-Schedule schedule_number(std::uint64_t number, std::uint64_t seed, const Candidates& candidates,
-                         const Scenario& scenario) {
+Schedule single_fault(std::uint64_t number, std::uint64_t seed, const Candidates& candidates) {
   Schedule schedule;
   schedule.seed = seed;
-  if (number == 0) return schedule;
+  if (number > 0) schedule.faults = {candidates.to_spec(candidates.at(number - 1))};
+  return schedule;
+}
+
+Schedule random_schedule(std::uint64_t number, const Options& options, const Candidates& candidates,
+                         const Scenario& scenario) {
+  Schedule schedule;
+  schedule.seed = draw(options.seed, Purpose::schedule, number);
+  if (options.mix.swarm && (schedule.seed & 1) != 0) schedule.order = mix(schedule.seed) | 1;
   const std::uint64_t singles = candidates.count();
-  if (number <= singles) {
-    const auto choice = candidates.at(number - 1);
-    schedule.faults = {to_spec(*choice.anchor, *choice.deed)};
-    return schedule;
-  }
-  schedule.seed = draw(seed, Purpose::schedule, number);
   if (singles == 0) return schedule;
-  const std::uint64_t faults = 1 + below(draw(seed, Purpose::schedule, number, 1), scenario.menu.at_most);
+  const std::uint64_t faults =
+      1 + below(draw(options.seed, Purpose::schedule, number, 1), scenario.menu.at_most);
   std::vector<std::uint64_t> picks;
   for (std::uint64_t k = 0; k < faults; ++k)
-    picks.push_back(below(draw(seed, Purpose::schedule, number, 2, k), singles));
+    picks.push_back(below(draw(options.seed, Purpose::schedule, number, 2, k), singles));
   std::sort(picks.begin(), picks.end());  // fault k + 1 arms after fault k: in the order of the reference run
-  for (const std::uint64_t pick : picks) {
-    const auto choice = candidates.at(pick);
-    schedule.faults.push_back(to_spec(*choice.anchor, *choice.deed));
+  for (std::size_t k = 0; k < picks.size(); ++k) {
+    const auto choice = candidates.at(picks[k]);
+    const AnchorPoint anchor = k == 0 ? *choice.anchor : candidates.following(picks[k - 1], picks[k]);
+    schedule.faults.push_back(candidates.to_spec({&anchor, choice.deed}));
   }
   return schedule;
 }
 
 Report verify(const sim::Setup& setup, const Options& options, const OnProgress& progress) {
   const std::vector<ClaimSpec> claims = chosen(setup.scenario, options.claims);
-  const auto begin = Clock::now();
-  Shared shared{options, begin};
-  if (options.budget) shared.end = begin + std::chrono::nanoseconds(options.budget->ns);
-  std::vector<std::unique_ptr<Share>> shares;
-  for (unsigned job = 0; job < options.jobs; ++job)
-    shares.push_back(std::make_unique<Share>(setup, claims, shared, job));
-  std::vector<std::future<void>> jobs;
-  for (auto& share : shares) jobs.push_back(std::async(std::launch::async, [&share] { share->run(); }));
-  wait_for(jobs, shared, progress);
-
+  Search search(setup, claims, options, progress);
+  search.run();
   Report report;
-  report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  report.interrupted = shared.stop.load() && !(options.budget && Clock::now() >= shared.end);
-  const Candidates& candidates = shares.front()->candidates;
-  report.systematic = candidates.count();
-  report.anchors = candidates.anchors.size();
-  std::unordered_set<std::uint64_t> shapes;
-  for (const auto& share : shares) {
-    report.schedules += share->schedules;
-    report.reached += share->reached;
-    report.anchors_reached += share->anchors_reached;
-    shapes.insert(share->shapes.begin(), share->shapes.end());
-  }
-  report.anchors_reached = std::min(report.anchors_reached, report.anchors);
-  report.shapes = shapes.size();
+  search.report(report);
   Runner runner(setup, claims);
   for (std::size_t c = 0; c < claims.size(); ++c) {
-    report.claims.push_back(merged(claims[c], shares, c));
+    report.claims.push_back(merged(claims[c], search.jobs(), c));
     ClaimReport& claim = report.claims.back();
     if (!claim.first_failing_schedule) continue;
-    claim.counterexample = shrink(
-        runner, c, schedule_number(*claim.first_failing_schedule, options.seed, candidates, setup.scenario));
+    claim.counterexample = shrink(runner, c, search.failing(c));
     claim.explanation = claim.counterexample->finding.explanation;
   }
   return report;

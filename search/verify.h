@@ -1,8 +1,6 @@
-// Searches for schedules that break a scenario's claims.
-//
-// Schedule 0 has no fault. Then come all single faults of the menu at all anchors of schedule 0, branched off
-// from snapshots; then random combinations under seeds of their own. A schedule is known by its number alone,
-// so the verdict and the lowest failing schedule are the same for any number of jobs.
+// Searches for schedules that break a scenario's claims, in rounds (search/rounds.h). A schedule is known by
+// its number alone and what is mutated is fixed between generations, so the verdict and the lowest failing
+// schedule are the same for any number of jobs.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "core/claims/claim.h"
 #include "core/faults/schedule.h"
 #include "search/candidates.h"
+#include "search/rounds.h"
 #include "search/runner.h"
 
 namespace mqlab::search {
@@ -25,6 +24,7 @@ struct Options {
   unsigned jobs = 1;                ///< threads
   std::vector<std::string> claims;  ///< ids to check; empty = all of the scenario
   bool keep_going = false;          ///< go on after every claim has been broken
+  Mix mix;
 };
 
 struct Counterexample {
@@ -50,14 +50,30 @@ struct ClaimReport {
   double value = 0;  ///< of schedule 0, where the claim has a number
 };
 
+struct RoundReport {
+  Round round = Round::reference;
+  std::uint64_t schedules = 0;
+  double seconds = 0;            ///< of CPU, over all jobs
+  std::uint64_t new_shapes = 0;  ///< seen in this round first
+};
+
 struct Report {
   std::vector<ClaimReport> claims;
+  std::vector<RoundReport> rounds;  ///< those that were done
   std::uint64_t schedules = 0;
   std::uint64_t systematic = 0;  ///< how many single faults there are
   std::uint64_t reached = 0;     ///< schedules all of whose faults were carried out
   std::uint64_t anchors = 0, anchors_reached = 0;
-  std::uint64_t shapes = 0;  ///< distinct histories, times and numbers aside
-  double seconds = 0;        ///< wall time of the search, shrinking aside
+  /// Two faults, one behind the other: tried, and how many there are. The latter is taken from the first
+  /// faults that were looked at until all have been.
+  std::uint64_t pairs = 0, pairs_total = 0;
+  std::uint64_t shapes = 0;  ///< distinct ones; see search/shape.h
+  /// How many were known after 1, 2, 4 … schedules, and after the last.
+  struct ShapesAfter {
+    std::uint64_t schedules, shapes;
+  };
+  std::vector<ShapesAfter> shapes_over;
+  double seconds = 0;  ///< wall time of the search, shrinking aside
   bool interrupted = false;
 };
 
@@ -71,10 +87,11 @@ using OnProgress = std::function<bool(const Progress&)>;
 /// Throws ScenarioError for an unknown claim id.
 Report verify(const sim::Setup& setup, const Options& options, const OnProgress& progress = {});
 
-/// The schedule with this number: needs the candidates of schedule 0. Number 0 has no faults.
-Schedule schedule_number(std::uint64_t number, std::uint64_t seed, const Candidates& candidates,
+/// Schedule `number` of those that depend on nothing but the candidates of schedule 0, which is number 0;
+/// then come the single faults.
+Schedule single_fault(std::uint64_t number, std::uint64_t seed, const Candidates& candidates);
+/// Random faults under a seed and, but for Options::mix, an order of their own.
+Schedule random_schedule(std::uint64_t number, const Options& options, const Candidates& candidates,
                          const Scenario& scenario);
-/// Order and kind of all rows, times and numbers aside.
-std::uint64_t shape(const History& history);
 
 }  // namespace mqlab::search

@@ -27,7 +27,8 @@ Network::Network(World& world, std::uint32_t processes)
 void Network::send(ProcessId from, Component& to, std::uint32_t bytes, std::uint16_t kind, std::uint64_t a,
                    std::uint32_t x, std::uint32_t y, Duration extra) {
   if (!world_.alive(to.owner)) return;
-  const SimEvent event = world_.make(world_.now(), to, kind, a, x, y);
+  SimEvent event = world_.make(world_.now(), to, kind, a, x, y);
+  event.sent_by(from);
   if (!reachable(from, to.owner)) {
     held_.push_back({event, bytes, from, to.owner});
   } else {

@@ -1,9 +1,11 @@
 // The event queue of the simulated world: exact (time, sequence) order, in the arena.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "core/base/arena.h"
 #include "core/base/check.h"
+#include "core/base/ids.h"
 #include "core/base/time.h"
 
 namespace mqlab::sim {
@@ -11,13 +13,19 @@ namespace mqlab::sim {
 /// Something due. 40 bytes, trivially copyable.
 struct SimEvent {
   Instant at = {};
-  std::uint64_t sequence = 0;  ///< order among events of one instant
-  std::uint32_t life = 0;      ///< of the target's process when this was scheduled: a kill voids it
+  /// Order among events of one instant: rank of the process (8 bits), number (40 bits); then, of no weight in
+  /// the order, the sender of what came over the network (16 bits).
+  std::uint64_t sequence = 0;
+  std::uint32_t life = 0;  ///< of the target's process when this was scheduled: a kill voids it
   std::uint16_t component = 0;
   std::uint16_t kind = 0;  ///< the component's own code
   std::uint64_t a = 0;     ///< the component's own: a number or a pointer into the arena
   std::uint32_t x = 0;
   std::uint32_t y = 0;
+
+  static constexpr unsigned number_shift = 16, rank_shift = 56;
+  ProcessId sender() const { return static_cast<ProcessId>(sequence); }  ///< no_process: not from the network
+  void sent_by(ProcessId p) { sequence = (sequence & ~std::uint64_t{no_process}) | p; }
 };
 
 /// A four-ary heap: half the levels of a binary one, and its children share a cache line or two.
@@ -30,8 +38,29 @@ class Queue {
   const SimEvent& top() const { return heap_.front(); }
 
   void push(const SimEvent& event) {
-    std::size_t hole = heap_.size();
     heap_.push_back(event);
+    rise(heap_.size() - 1, event);
+  }
+
+  SimEvent pop() { return take(0); }
+
+  /// In no order. `i` of take(i) is a place in here.
+  std::span<const SimEvent> all() const { return heap_; }
+  SimEvent take(std::size_t i) {
+    const SimEvent taken = heap_[i];
+    const SimEvent last = heap_.back();
+    heap_.pop_back();
+    if (i < heap_.size()) rise(sink(i, last), last);
+    return taken;
+  }
+
+  static bool before(const SimEvent& a, const SimEvent& b) {
+    return a.at.ns != b.at.ns ? a.at.ns < b.at.ns : a.sequence < b.sequence;
+  }
+
+ private:
+  /// Puts `event` at the hole or above it.
+  void rise(std::size_t hole, const SimEvent& event) {
     while (hole > 0) {
       const std::size_t parent = (hole - 1) / 4;
       if (!before(event, heap_[parent])) break;
@@ -40,14 +69,10 @@ class Queue {
     }
     heap_[hole] = event;
   }
-
-  SimEvent pop() {
-    const SimEvent first = heap_.front();
-    const SimEvent last = heap_.back();
-    heap_.pop_back();
+  /// Where below the hole `last` belongs.
+  std::size_t sink(std::size_t hole, const SimEvent& last) {
     const std::size_t n = heap_.size();
-    std::size_t hole = 0;
-    while (n > 0) {
+    while (true) {
       const std::size_t child = 4 * hole + 1;
       if (child >= n) break;
       std::size_t least = child;
@@ -59,14 +84,9 @@ class Queue {
       heap_[hole] = heap_[least];
       hole = least;
     }
-    if (n > 0) heap_[hole] = last;
-    return first;
+    return hole;
   }
 
- private:
-  static bool before(const SimEvent& a, const SimEvent& b) {
-    return a.at.ns != b.at.ns ? a.at.ns < b.at.ns : a.sequence < b.sequence;
-  }
   Vec<SimEvent> heap_;
 };
 

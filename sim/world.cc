@@ -22,6 +22,7 @@ void World::begin(const Schedule& schedule, std::span<const Fault> faults) {
   s.zero_jitter = schedule.zero_jitter;
   const Topology& t = setup_.topology;
   s.lives.resize(t.processes.size());
+  begin_order();
   s.processes.resize(t.processes.size(), nullptr);
   s.components.reserve(4 * t.processes.size());
   s.network = arena_.make<Network>(*this, static_cast<std::uint32_t>(t.processes.size()));
@@ -39,17 +40,20 @@ void World::begin(const Schedule& schedule, std::span<const Fault> faults) {
     s.processes[p] = arena_.make<Process>(*this, static_cast<ProcessId>(p));
     add(*s.processes[p], static_cast<ProcessId>(p));
   }
-  arm(faults);
+  faults_ = faults;
+  s.matcher.arm(faults);
+  arm_timed();
   for (Process* process : s.processes) {
     if (process != nullptr) process->born();
   }
   drain_soon();
 }
 
-void World::arm(std::span<const Fault> faults, std::uint32_t seen) {
+void World::extend(std::span<const Fault> faults, std::uint32_t seen) {
   faults_ = faults;
-  state_->matcher.arm(faults, seen);
-  arm_timed();
+  const bool waits = state_->matcher.timed() != nullptr;  // for a time that is in the queue already
+  state_->matcher.extend(faults, seen);
+  if (!waits) arm_timed();
 }
 
 void World::add(Component& component, ProcessId owner) {
@@ -69,7 +73,7 @@ bool World::step() {
     finish();
     return false;
   }
-  const SimEvent event = s.queue.pop();
+  const SimEvent event = s.reorders ? take_next() : s.queue.pop();
   s.now = event.at;
   ++s.steps;
   dispatch(event);

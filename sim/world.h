@@ -44,12 +44,26 @@ class World {
     while (step()) {
     }
   }
-  /// Replaces the armed faults; used after restore() to branch off. `seen`: see Matcher::arm.
-  void arm(std::span<const Fault> faults, std::uint32_t seen = 0);
+  /// More faults behind those of begin(), to branch off; needed after every restore(). `faults` begins with
+  /// them and must outlive the run. `seen`: see Matcher::extend.
+  void extend(std::span<const Fault> faults, std::uint32_t seen);
   std::uint32_t faults_fired() const { return state_->matcher.armed(); }
   History& history() { return history_; }
   const History& history() const { return history_; }
   std::uint64_t steps() const { return state_->steps; }
+
+  /// Who comes first of several messages in flight to one process (sim/order.cc).
+  struct Prospect {
+    bool message = false;      ///< the next event is one to or from an application, its work having begun
+    std::uint32_t rivals = 0;  ///< others that may come first in its place
+  };
+  Prospect prospect();
+  /// Moments of choice are counted from now on; for who chooses.
+  void explore() { state_->reorders = true; }
+  /// Of the messages before which step() now stands, the `pick`-th comes first; see Overtake.
+  void choose(std::uint32_t pick) { state_->chosen = pick; }
+  /// How many moments of choice there were; see Overtake.
+  std::uint32_t choices() const { return state_->choices; }
 
   /// What one incarnation of a process was told; see core/seam/transcript.h.
   struct Transcript {
@@ -92,7 +106,9 @@ class World {
   void push(const SimEvent& event) { state_->queue.push(event); }
   SimEvent make(Instant at, const Component& target, std::uint16_t kind, std::uint64_t a, std::uint32_t x,
                 std::uint32_t y) {
-    return {at, state_->sequence++, state_->lives[target.owner].life, target.id, kind, a, x, y};
+    const Life& life = state_->lives[target.owner];
+    const std::uint64_t sequence = life.rank | state_->number++ << SimEvent::number_shift | no_process;
+    return {at, sequence, life.life, target.id, kind, a, x, y};
   }
   std::uint64_t draw(Purpose purpose, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
     return mqlab::draw(state_->seed, purpose, a, b, c);
@@ -132,6 +148,7 @@ class World {
     bool doomed = false;      ///< dies before anything else happens to it
     std::uint8_t paused = 0;  ///< how many pauses hold it
     Incarnation incarnation = 0;
+    std::uint64_t rank = 0;     ///< highest bits of SimEvent::sequence
     std::size_t first_row = 0;  ///< of this incarnation
   };
   struct State {
@@ -149,8 +166,11 @@ class World {
     bool over = false;
     Instant now = {};
     Instant last_activity = {};
-    std::uint64_t sequence = 0;
+    std::uint64_t number = 0;  ///< of the next event
     std::uint64_t steps = 0;
+    bool reorders = false;      ///< messages may overtake each other
+    std::uint32_t choices = 0;  ///< moments of choice so far
+    std::uint32_t chosen = 0;   ///< by choose(), for the next step
     std::uint32_t active_faults = 0;
     std::uint32_t busy_workloads = 0;
     Queue queue;
@@ -173,6 +193,9 @@ class World {
 
   void dispatch(const SimEvent& event);
   void drain_soon();
+  void begin_order();
+  void find_rivals();
+  SimEvent take_next();
   bool at_rest() const;
   void finish();
   Gate inject(const Fault& fault, ProcessId process);
@@ -191,6 +214,7 @@ class World {
   const Schedule* schedule_ = nullptr;
   std::span<const Fault> faults_;
   std::vector<Transcript>* transcripts_ = nullptr;
+  std::vector<std::size_t> rivals_;  // scratch: places in the queue
 };
 
 }  // namespace mqlab::sim

@@ -45,6 +45,8 @@ class Counterexample:
     zero_jitter: bool
     schedule: int | None  # the failing schedule it was shrunk from
     story: tuple[str, ...]
+    order: int = 0  # key of the draws by which messages overtake each other; 0 for none
+    overtakes: tuple[tuple[int, int], ...] = ()  # spelled out: (moment of choice, which message comes first)
 
     @property
     def picture(self) -> Path:
@@ -54,11 +56,12 @@ class Counterexample:
     @property
     def key(self) -> str:
         """What is run: equal for claims that the same run breaks."""
-        return repr((self.scenario.to_toml(), self.seed, self.messages, self.zero_jitter))
+        run = (self.seed, self.messages, self.zero_jitter, self.order, self.overtakes)
+        return repr((self.scenario.to_toml(), *run))
 
     def core_schedule(self) -> _core.Schedule:
         """What tells this run from others; the faults are in the scenario."""
-        return _core.Schedule(self.seed, self.masked(), self.zero_jitter)
+        return _core.Schedule(self.seed, self.masked(), self.zero_jitter, self.order, self.overtakes)
 
     def masked(self) -> list[int]:
         """The requests that are not made."""
@@ -90,6 +93,10 @@ class Counterexample:
         lines += [f"#  {number:>2} {step}" for number, step in enumerate(self.story, 1)]
         body = "\n".join(lines) + "\n\n" + self.scenario.to_toml().rstrip("\n") + "\n"
         about: dict[str, Any] = {"claim": self.claim, "seed": self.seed, "zero_jitter": self.zero_jitter}
+        if self.order:
+            about["order"] = str(self.order)  # 64 bits: more than a TOML integer holds
+        if self.overtakes:
+            about["overtakes"] = [list(pair) for pair in self.overtakes]
         if self.messages is not None:
             about["messages"] = list(self.messages)
         if self.schedule is not None:
@@ -132,6 +139,8 @@ def read_counterexample(path: str | Path) -> Counterexample:
             zero_jitter=bool(about["zero_jitter"]),
             schedule=about.get("schedule"),
             story=tuple(str(step) for step in about["story"]),
+            order=int(about.get("order", 0)),
+            overtakes=tuple((int(choice), int(pick)) for choice, pick in about.get("overtakes", ())),
         )
     except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
         raise ScenarioError(str(file), line, "counterexample", str(error)) from None
@@ -158,6 +167,8 @@ def from_report(
         zero_jitter=found.schedule.zero_jitter,
         schedule=number,
         story=story,
+        order=found.schedule.order,
+        overtakes=tuple(found.schedule.overtakes),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from mqlab import _core, result
 from mqlab.conformance.concern import rests_on
@@ -44,14 +45,23 @@ def verify(
             searched={
                 "anchors": report.anchors,
                 "anchors_reached": report.anchors_reached,
+                "pairs": report.pairs,
+                "pairs_total": report.pairs_total,
                 "shapes": report.shapes,
+                "shapes_over": [list(point) for point in report.shapes_over],
                 "single_faults": report.systematic,
                 "schedules_reached": report.reached,
                 "seconds": report.seconds,
+                "rounds": [_round(done) for done in report.rounds],
             },
         )
         result.write_json(out / "verdicts.json", verdicts.document())
     return verdicts
+
+
+def _round(done: dict[str, Any]) -> dict[str, Any]:
+    seconds = done["cpu_seconds"]
+    return done | {"schedules_per_second": done["schedules"] / seconds if seconds > 0 else None}
 
 
 def _verdicts(scenario: Scenario, report: _core.Report, out: Path) -> tuple[ClaimVerdict, ...]:

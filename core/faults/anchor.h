@@ -94,12 +94,16 @@ std::vector<Step> menu_steps(const Scenario& scenario);
 /// Trivially restorable: armed() and seen() are its whole state.
 class Matcher {
  public:
-  /// `seen`: how many rows that match the first fault were written before; for a run that branches off
-  /// half-way.
-  void arm(std::span<const Fault> faults, std::uint32_t seen = 0) {
+  void arm(std::span<const Fault> faults) {
     faults_ = faults;
     armed_ = 0;
-    seen_ = seen;
+    seen_ = 0;
+  }
+  /// For a run that branches off half-way: another list that begins with the one there was. `seen`: how many
+  /// rows that match its next fault were written before; of no effect where an earlier fault is still armed.
+  void extend(std::span<const Fault> faults, std::uint32_t seen) {
+    if (exhausted()) seen_ = seen;
+    faults_ = faults;
   }
   /// The fault that this row sets off, or nullptr. Timed faults are the world's to fire, by fired().
   const Fault* match(const Row& row) {

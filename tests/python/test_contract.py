@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import mqlab
@@ -69,6 +70,35 @@ def test_verify_json(scenario_file: Path, tmp_path: Path) -> None:
     assert story.with_suffix(".svg").read_text().startswith("<svg")
     stored = (tmp_path / "runs" / "embedder-verify" / "verdicts.json").read_text()
     assert stored.strip() == called.out.strip()
+
+
+def test_what_was_searched_is_told_by_round(scenario_file: Path, tmp_path: Path) -> None:
+    called = call("verify", scenario_file, "--schedules", 3000, "--set", "faults.at_most=2", "--json", cwd=tmp_path)
+    searched = called.json["searched"]
+    rounds = {done["round"]: done for done in searched["rounds"]}
+    assert set(rounds) == {"reference", "singles", "pairs", "random", "mutation"}
+    assert sum(done["schedules"] for done in rounds.values()) == called.json["schedules"] == 3000
+    assert sum(done["new_shapes"] for done in rounds.values()) == searched["shapes"]
+    assert rounds["singles"]["schedules"] == searched["single_faults"]
+    assert all(done["schedules_per_second"] > 0 for done in rounds.values())
+    assert 0 < searched["pairs"] <= searched["pairs_total"]
+    over = searched["shapes_over"]
+    assert over == sorted(over) and over[-1] == [3000, searched["shapes"]]
+    text = call("verify", scenario_file, "--schedules", 3000, "--set", "faults.at_most=2", cwd=tmp_path).out
+    assert ", pairs " in text and "rounds" in text
+
+
+def test_a_story_keeps_its_order(scenario_file: Path, tmp_path: Path) -> None:
+    verdicts = mqlab.verify(mqlab.load(scenario_file), schedules=300, out=tmp_path / "found")
+    story = verdicts["no_duplicates"].counterexample
+    assert story is not None
+    ordered = dataclasses.replace(story, order=2**64 - 1, overtakes=((3, 1), (7, 2)), path=tmp_path / "ordered.toml")
+    ordered.path.write_text(ordered.to_toml(), encoding="utf-8")
+    again = mqlab.read_counterexample(ordered.path)
+    assert (again.order, again.overtakes) == (2**64 - 1, ((3, 1), (7, 2)))
+    assert again.core_schedule().order == 2**64 - 1
+    assert again.core_schedule().overtakes == [(3, 1), (7, 2)]
+    assert again.key != story.key
 
 
 def test_a_story_replays_to_the_same_verdict(scenario_file: Path, tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ std::string hashes_of(const fs::path& experiment) {
   const Candidates candidates = collect(runner, {});
   std::ostringstream out;
   for (const std::uint64_t number : {std::uint64_t{0}, candidates.count() / 2, candidates.count() + 5}) {
-    runner.run(schedule_number(number, 1, candidates, setup->scenario));
+    runner.run(number <= candidates.count() ? single_fault(number, 1, candidates)
+                                            : random_schedule(number, {}, candidates, setup->scenario));
     out << ' ' << std::hex << runner.history().hash();
   }
   return out.str();

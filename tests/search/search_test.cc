@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/seam/transcript.h"
 #include "search/shrink.h"
@@ -33,30 +35,63 @@ TEST(Search, ABranchFromASnapshotIsTheRunFromTheStart) {
     branching.world().save(snapshot);
     for (std::uint64_t d = 0; d < candidates.per_anchor(anchor); ++d, ++number) {
       if (number % 7 != 0) continue;  // a seventh of them is plenty
-      const Schedule schedule = schedule_number(number + 1, reference.seed, candidates, setup->scenario);
+      const Schedule schedule = single_fault(number + 1, reference.seed, candidates);
       const std::vector<Fault> faults = {bind(schedule.faults[0], setup->scenario, setup->topology)};
-      branching.world().restore(snapshot);
-      branching.world().arm(faults, anchor.seen_before);
+      branching.branch(snapshot, 0, faults, anchor.seen_before);
       branching.finish();
       straight.run(schedule);
       ASSERT_EQ(branching.history().hash(), straight.history().hash())
           << "schedule " << number + 1 << ": " << schedule.faults[0].at.step << " nth "
           << schedule.faults[0].at.nth << " message " << schedule.faults[0].at.message;
     }
-    branching.world().restore(snapshot);
+    branching.branch(snapshot, 0, {}, 0);
   }
+}
+
+/// Likewise for a fault behind another one, in another order of messages, also where both fall in one event.
+TEST(Search, ABranchBehindAFaultIsTheRunFromTheStart) {
+  const auto setup = test::prepared(test::at_least_once(3));
+  Runner branching(*setup, setup->scenario.claims), straight(*setup, setup->scenario.claims);
+  const Candidates singles = collect(branching, {});
+  std::uint64_t compared = 0, same_event = 0;
+  for (std::uint64_t i = 0; i < singles.count(); i += 23) {
+    Schedule base = single_fault(i + 1, 1, singles);
+    base.order = i % 2 == 0 ? 0 : i;
+    const Candidates seconds = collect(branching, base);
+    branching.begin(base);
+    for (std::uint64_t j = 0; j < seconds.count(); j += j < 8 ? 1 : 31) {
+      const auto choice = seconds.at(j);
+      while (branching.world().steps() < choice.anchor->step) branching.world().step();
+      same_event += branching.world().faults_fired() == 0;
+      sim::World::Snapshot snapshot;
+      branching.world().save(snapshot);
+      Schedule both = base;
+      both.faults.push_back(seconds.to_spec(choice));
+      branching.branch(snapshot, 1, {{seconds.to_fault(choice)}}, choice.anchor->seen_before);
+      branching.finish();
+      straight.run(both);
+      ASSERT_EQ(branching.history().hash(), straight.history().hash()) << i << " then " << j;
+      branching.branch(snapshot, 1, {}, 0);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 100u);
+  EXPECT_GT(same_event, 0u);
 }
 
 TEST(Search, TheSameScheduleGivesTheSameHistory) {
   const auto setup = test::prepared(test::at_least_once(3));
   Runner first(*setup, setup->scenario.claims), second(*setup, setup->scenario.claims);
   const Candidates candidates = collect(first, {});
-  for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{17}, candidates.count() + 3}) {
-    const Schedule schedule = schedule_number(number, 7, candidates, setup->scenario);
+  Options options;
+  options.seed = 7;
+  for (const std::uint64_t number :
+       {candidates.count() + 1, candidates.count() + 2, candidates.count() + 3}) {
+    const Schedule schedule = random_schedule(number, options, candidates, setup->scenario);
     first.run(schedule);
     const std::uint64_t hash = first.history().hash();
-    second.run(
-        schedule_number(number + 1, 7, candidates, setup->scenario));  // what ran before must not matter
+    second.run(random_schedule(number + 1, options, candidates,
+                               setup->scenario));  // what ran before must not matter
     second.run(schedule);
     EXPECT_EQ(second.history().hash(), hash) << number;
   }
@@ -65,14 +100,26 @@ TEST(Search, TheSameScheduleGivesTheSameHistory) {
 TEST(Search, JobsChangeNeitherVerdictNorLowestFailure) {
   const auto setup = test::prepared(test::at_least_once());
   Options options;
-  options.schedules = 600;
+  options.schedules = 4000;
   const Report one = verify(*setup, options);
   options.jobs = 3;
   const Report three = verify(*setup, options);
   ASSERT_EQ(one.claims.size(), three.claims.size());
+  EXPECT_EQ(one.schedules, 4000u) << "no_loss holds: all of them are run";
+  EXPECT_EQ(three.schedules, 4000u);
+  EXPECT_EQ(one.shapes, three.shapes);
+  EXPECT_EQ(one.pairs, three.pairs);
+  EXPECT_EQ(one.anchors_reached, three.anchors_reached);
+  ASSERT_EQ(one.rounds.size(), 5u);
+  for (std::size_t r = 0; r < one.rounds.size(); ++r) {
+    EXPECT_GT(one.rounds[r].schedules, 0u);
+    EXPECT_EQ(one.rounds[r].schedules, three.rounds[r].schedules);
+    EXPECT_EQ(one.rounds[r].new_shapes, three.rounds[r].new_shapes);
+  }
   for (std::size_t c = 0; c < one.claims.size(); ++c) {
     EXPECT_EQ(one.claims[c].verdict, three.claims[c].verdict);
     EXPECT_EQ(one.claims[c].first_failing_schedule, three.claims[c].first_failing_schedule);
+    EXPECT_EQ(one.claims[c].observed, three.claims[c].observed);
   }
 }
 
@@ -115,6 +162,57 @@ TEST(Search, MaskingAMessageLeavesTheOthersAlone) {
   EXPECT_EQ(sends(), before);
 }
 
+/// An order changes who comes first, is a part of the schedule, and keeps each connection's messages in
+/// order.
+TEST(Search, AnOrderIsReplayedAndKeepsConnectionsInOrder) {
+  const auto setup = test::prepared(test::at_least_once(3, 30));
+  Runner runner(*setup, setup->scenario.claims), again(*setup, setup->scenario.claims);
+  std::set<std::uint64_t> histories;
+  for (std::uint64_t order = 0; order < 60; ++order) {
+    Schedule schedule;
+    schedule.order = order;
+    const Outcome outcome = runner.run(schedule);
+    for (const Finding& finding : outcome.findings)
+      EXPECT_EQ(finding.verdict, Verdict::holds) << order << ": " << finding.explanation;
+    histories.insert(runner.history().hash());
+    again.run(schedule);
+    EXPECT_EQ(again.history().hash(), runner.history().hash()) << order;
+    std::map<PlaceId, std::int64_t> last;  // one idempotent producer: its acks come in the order of its log
+    for (std::size_t i = 0; i < runner.history().size(); ++i) {
+      const Row& row = runner.history()[i];
+      if (row.kind != Kind::publish || row.phase != Phase::ok || row.cause != 0) continue;
+      const auto at = last.try_emplace(row.place, -1).first;
+      EXPECT_GT(row.position, at->second) << order;
+      at->second = row.position;
+    }
+  }
+  EXPECT_EQ(histories.size(), 60u);
+}
+
+TEST(Search, WithoutAFaultMenuSeedsAndOrdersAreTried) {
+  std::string toml = test::at_least_once();
+  toml.erase(toml.find("[faults]"), toml.find("[claims]") - toml.find("[faults]"));
+  const auto setup = test::prepared(toml);
+  Options options;
+  options.schedules = 200;
+  const Report report = verify(*setup, options);
+  EXPECT_EQ(report.schedules, 200u);
+  EXPECT_EQ(report.anchors, 0u);
+  EXPECT_GT(report.shapes, 1u);
+  EXPECT_EQ(verdict(report, "no_duplicates"), Verdict::holds);
+}
+
+TEST(Search, IsStoppedByItsProgress) {
+  const auto setup = test::prepared(test::at_least_once());
+  Options options;
+  options.schedules = 1u << 30;
+  options.jobs = 2;
+  const Report report = verify(*setup, options, [](const Progress& p) { return p.schedules < 500; });
+  EXPECT_TRUE(report.interrupted);
+  EXPECT_GE(report.schedules, 500u);
+  EXPECT_EQ(report.shapes_over.back().schedules, report.schedules);
+}
+
 /// Every incarnation's transcript, led through a fresh module, must give the effects of the history, in
 /// order, up to where a kill cut them off.
 TEST(Search, TranscriptsReplayedThroughFreshModulesGiveTheSameEffects) {
@@ -124,7 +222,7 @@ TEST(Search, TranscriptsReplayedThroughFreshModulesGiveTheSameEffects) {
   for (std::uint64_t number = 0; number < candidates.count(); number += 97) {
     std::vector<sim::World::Transcript> transcripts;
     runner.world().record_transcripts(transcripts);
-    const Schedule schedule = schedule_number(number, 1, candidates, setup->scenario);
+    const Schedule schedule = single_fault(number, 1, candidates);
     runner.run(schedule);
     for (const auto& t : transcripts) {
       std::vector<std::pair<Kind, OpId>> written, replayed;

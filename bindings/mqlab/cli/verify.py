@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -73,11 +73,28 @@ def show(scenario: Scenario, verdicts: Verdicts) -> None:
     searched = verdicts.searched
     if searched.get("anchors") and scenario.core.menu:
         head += f" · anchors {searched['anchors_reached']:,}/{searched['anchors']:,}"
+        if searched.get("pairs"):
+            head += f", pairs {_percent(searched['pairs'], searched['pairs_total'])}"
     output.out.print(Text(head, "bold"))
     if scenario.question:
         output.out.print(Text(scenario.question, "italic"))
     report.show_verdicts(verdicts)
     rate = verdicts.schedules_per_second
     if rate:
-        output.out.print(Text(f"searched  {rate:,.0f} schedules/s, {searched.get('shapes', 0):,} shapes", "dim"))
+        output.out.print(Text(f"searched  {rate:,.0f} schedules/s, {_shapes(searched)}", "dim"))
+        rounds = [f"{r['round']} {r['schedules']:,}" for r in searched.get("rounds", ()) if r["round"] != "reference"]
+        output.out.print(Text(f"rounds    {', '.join(rounds)}", "dim"))
     output.out.print(Text(verdicts.summary, "bold"), soft_wrap=True)
+
+
+def _percent(part: int, whole: int) -> str:
+    """Never 100 % before it is all."""
+    return "all" if part >= whole else f"{min(99.9, 100 * part / whole):.2g} %"
+
+
+def _shapes(searched: dict[str, Any]) -> str:
+    """How many distinct histories, and how many of them the second half of the search added."""
+    shapes, over = searched.get("shapes", 0), searched.get("shapes_over", [])
+    text = output.plural(shapes, "shape")
+    half = [known for schedules, known in over if 2 * schedules <= over[-1][0]]
+    return f"{text}, {shapes - half[-1]:,} of them in the latter half" if half else text
