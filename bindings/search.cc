@@ -87,6 +87,20 @@ search::Options options(std::uint64_t seed, std::uint64_t schedules, std::option
   return o;
 }
 
+/// What a file says of it: the setting as it is written, where, and with what value the claim would hold.
+std::vector<py::dict> causes_of(const search::Counterexample& example) {
+  std::vector<py::dict> out;
+  for (const search::Cause& cause : example.causes) {
+    py::dict entry;
+    entry["setting"] = cause.setting;
+    entry["value"] = cause.value;
+    entry["instead"] = cause.instead;
+    entry["line"] = cause.line;
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
 /// The scenario that a schedule's faults are spelled out in, and whose search is over.
 Scenario spelled_out(const Scenario& scenario, const Schedule& schedule) {
   Scenario out = scenario;
@@ -166,7 +180,9 @@ void bind_report(py::module_& m) {
   using search::Counterexample;
   using search::Report;
   py::class_<Counterexample>(m, "Counterexample")
+      .def_readonly("scenario", &Counterexample::scenario)
       .def_readonly("schedule", &Counterexample::schedule)
+      .def_property_readonly("causes", &causes_of)
       .def_readonly("finding", &Counterexample::finding)
       .def_readonly("story", &Counterexample::story)
       .def_readonly("story_lanes", &Counterexample::story_lanes)

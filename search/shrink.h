@@ -1,4 +1,5 @@
-// Makes a failing schedule as small as it gets while the same claim stays broken.
+// Makes a failing schedule, and the scenario under it, as small as they get while the same claim stays broken
+// in the same way: the rows that prove it are of the same kinds, at the same groups of processes.
 #pragma once
 #include <cstddef>
 
@@ -7,8 +8,7 @@
 
 namespace mqlab::search {
 
-/// `claim`: index into runner.claims(), violated under `schedule`. Leaves the runner's history at the shrunk
-/// run.
-Counterexample shrink(Runner& runner, std::size_t claim, Schedule schedule);
+/// `claim`: index into runner.claims(), violated under `schedule`.
+Counterexample shrink(Runner& runner, std::size_t claim, const Schedule& schedule);
 
 }  // namespace mqlab::search

@@ -8,6 +8,7 @@
 #include "core/base/draw.h"
 #include "core/scenario/error.h"
 #include "core/scenario/text.h"
+#include "search/cause.h"
 #include "search/job.h"
 #include "search/shrink.h"
 
@@ -74,8 +75,12 @@ ClaimReport merged(const ClaimSpec& claim, const Jobs& jobs, std::size_t c) {
 class Search {
  public:
   Search(const sim::Setup& setup, const std::vector<ClaimSpec>& claims, const Options& options,
-         const OnProgress& progress)
-      : setup_(setup), options_(options), progress_(progress), shared_(options), begin_(Clock::now()) {
+         OnProgress progress)
+      : setup_(setup),
+        options_(options),
+        progress_(std::move(progress)),
+        shared_(options),
+        begin_(Clock::now()) {
     if (options.budget) shared_.end = begin_ + std::chrono::nanoseconds(options.budget->ns);
     for (std::size_t c = 0; c < claims.size(); ++c)
       shared_.lowest.push_back(std::make_unique<std::atomic<std::uint64_t>>(none_yet));
@@ -169,7 +174,7 @@ class Search {
 
   const sim::Setup& setup_;
   const Options& options_;
-  const OnProgress& progress_;
+  OnProgress progress_;
   Shared shared_;
   Jobs jobs_;
   Clock::time_point begin_, told_ = {};
@@ -250,6 +255,16 @@ Schedule random_schedule(std::uint64_t number, const Options& options, const Can
   return schedule;
 }
 
+Verdict verdict_of(const sim::Setup& setup, const Options& options, const std::string& scope) {
+  const std::vector<ClaimSpec> claims = chosen(setup.scenario, options.claims);
+  Search search(setup, claims, options, {});
+  search.run();
+  for (std::size_t c = 0; c < claims.size(); ++c) {
+    if (claims[c].scope() == scope) return merged(claims[c], search.jobs(), c).verdict;
+  }
+  return Verdict::undecided;
+}
+
 Report verify(const sim::Setup& setup, const Options& options, const OnProgress& progress) {
   const std::vector<ClaimSpec> claims = chosen(setup.scenario, options.claims);
   Search search(setup, claims, options, progress);
@@ -263,6 +278,8 @@ Report verify(const sim::Setup& setup, const Options& options, const OnProgress&
     if (!claim.first_failing_schedule) continue;
     claim.counterexample = shrink(runner, c, search.failing(c));
     claim.explanation = claim.counterexample->finding.explanation;
+    claim.counterexample->causes =
+        causes(setup, claims[c], *claim.counterexample, options, *claim.first_failing_schedule);
   }
   return report;
 }

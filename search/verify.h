@@ -27,13 +27,23 @@ struct Options {
   Mix mix;
 };
 
+/// A setting as the scenario writes it, and the value with which the claim would hold.
+struct Cause {
+  std::string setting;  ///< "stages.worker.commit"
+  std::string value;
+  std::string instead;  ///< "default", or another value
+  int line = 0;         ///< of the scenario's file
+};
+
 struct Counterexample {
+  Scenario scenario;                                      ///< shrunk: fewer processes, nodes, settings …
   Schedule schedule;                                      ///< shrunk
   Finding finding;                                        ///< of the shrunk schedule
   std::vector<std::string> story;                         ///< numbered sentences, without the numbers
   std::vector<std::string> story_lanes;                   ///< by sentence: the process it tells of
   std::uint64_t messages_before = 0, messages_after = 0;  ///< requests made, before and after shrinking
   std::uint64_t shrink_runs = 0;
+  std::vector<Cause> causes;  ///< each alone; empty where no single setting is to blame
 };
 
 struct ClaimReport {
@@ -86,6 +96,9 @@ using OnProgress = std::function<bool(const Progress&)>;
 
 /// Throws ScenarioError for an unknown claim id.
 Report verify(const sim::Setup& setup, const Options& options, const OnProgress& progress = {});
+
+/// What the search says of the claim of this scope; nothing is shrunk.
+Verdict verdict_of(const sim::Setup& setup, const Options& options, const std::string& scope);
 
 /// Schedule `number` of those that depend on nothing but the candidates of schedule 0, which is number 0;
 /// then come the single faults.

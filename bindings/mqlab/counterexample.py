@@ -7,6 +7,7 @@ scenario does not say: the seed, which requests are made, which claim breaks.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ class Counterexample:
     story: tuple[str, ...]
     order: int = 0  # key of the draws by which messages overtake each other; 0 for none
     overtakes: tuple[tuple[int, int], ...] = ()  # spelled out: (moment of choice, which message comes first)
+    causes: tuple[str, ...] = ()  # 'stages.worker.commit = "auto" (enrich.toml:8); default would do'
 
     @property
     def picture(self) -> Path:
@@ -91,6 +93,7 @@ class Counterexample:
     def to_toml(self) -> str:
         lines = [f"# A counterexample to {self.claim}; run it again: {self.command}"]
         lines += [f"#  {number:>2} {step}" for number, step in enumerate(self.story, 1)]
+        lines += [f"#  cause {cause}" for cause in self.causes]
         body = "\n".join(lines) + "\n\n" + self.scenario.to_toml().rstrip("\n") + "\n"
         about: dict[str, Any] = {"claim": self.claim, "seed": self.seed, "zero_jitter": self.zero_jitter}
         if self.order:
@@ -102,6 +105,8 @@ class Counterexample:
         if self.schedule is not None:
             about["schedule"] = self.schedule
         about["story"] = list(self.story)
+        if self.causes:
+            about["causes"] = list(self.causes)
         return body + _MARK + "".join(f"{name} = {toml_value(value)}\n" for name, value in about.items())
 
     def write(self, history: History, witness: Sequence[int], explanation: str) -> None:
@@ -141,6 +146,7 @@ def read_counterexample(path: str | Path) -> Counterexample:
             story=tuple(str(step) for step in about["story"]),
             order=int(about.get("order", 0)),
             overtakes=tuple((int(choice), int(pick)) for choice, pick in about.get("overtakes", ())),
+            causes=tuple(str(cause) for cause in about.get("causes", ())),
         )
     except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
         raise ScenarioError(str(file), line, "counterexample", str(error)) from None
@@ -154,7 +160,7 @@ def from_report(
     """A story that the search found, as it will be stored at `path`."""
     masked = set(found.schedule.masked)
     messages = tuple(m for m in range(1, scenario.core.requests + 1) if m not in masked) if masked else None
-    core = _core.spelled_out(scenario.core, found.schedule)
+    core = _core.spelled_out(found.scenario, found.schedule)
     moved = [(f"stages.{s.name}.module", toml_value(_seen_from(path, scenario, s.module))) for s in core.stages]
     width = max((len(lane) for lane in found.story_lanes), default=0)
     story = tuple(f"{lane:<{width}}  {text}" for lane, text in zip(found.story_lanes, found.story, strict=True))
@@ -169,7 +175,21 @@ def from_report(
         story=story,
         order=found.schedule.order,
         overtakes=tuple(found.schedule.overtakes),
+        causes=tuple(_cause(scenario, cause) for cause in found.causes),
     )
+
+
+def _cause(scenario: Scenario, cause: dict[str, Any]) -> str:
+    """As the scenario's file writes it, and what would mend it."""
+    instead = "its default" if cause["instead"] == "default" else _written(cause["instead"])
+    where = f"{Path(scenario.file).name}:{cause['line']}"
+    return f"{cause['setting']} = {_written(cause['value'])} ({where}); {instead} would do"
+
+
+def _written(value: str) -> str:
+    """Numbers and truth values without quotes."""
+    bare = value in ("true", "false") or re.fullmatch(r"-?\d+", value)
+    return value if bare else toml_value(value)
 
 
 def _seen_from(path: Path, scenario: Scenario, module: str) -> str:

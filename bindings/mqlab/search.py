@@ -94,6 +94,7 @@ def _verdict(scenario: Scenario, claim: _core.ClaimReport, story: Counterexample
         first_failing_schedule=claim.first_failing_schedule,
         shrunk=(found.messages_before, found.messages_after) if found else None,
         story=story.story if story else (),
+        causes=story.causes if story else (),
         counterexample=story,
         rests_on=rests_on(scenario),
         not_covered=tuple(_not_covered(scenario)),

@@ -45,6 +45,7 @@ class ClaimVerdict:
     first_failing_schedule: int | None = None
     shrunk: tuple[int, int] | None = None  # requests made: before and after shrinking
     story: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()  # settings whose single change makes the story vanish, each with its line
     counterexample: Counterexample | None = None
     reproduced: Reproduced | None = None
     rests_on: tuple[str, ...] = ()
@@ -68,6 +69,7 @@ class ClaimVerdict:
             "first_failing_schedule": self.first_failing_schedule,
             "explanation": self.explanation,
             "story": list(self.story),
+            "causes": list(self.causes),
             "counterexample": str(self.counterexample.path) if self.counterexample else None,
             "reproduced": {"times": again.times, "of": again.of} if again else None,
             "rests_on": list(self.rests_on),

@@ -80,7 +80,7 @@ def test_what_was_searched_is_told_by_round(scenario_file: Path, tmp_path: Path)
     assert sum(done["schedules"] for done in rounds.values()) == called.json["schedules"] == 3000
     assert sum(done["new_shapes"] for done in rounds.values()) == searched["shapes"]
     assert rounds["singles"]["schedules"] == searched["single_faults"]
-    assert all(done["schedules_per_second"] > 0 for done in rounds.values())
+    assert all(done["schedules_per_second"] > 0 for name, done in rounds.items() if name != "reference")
     assert 0 < searched["pairs"] <= searched["pairs_total"]
     over = searched["shapes_over"]
     assert over == sorted(over) and over[-1] == [3000, searched["shapes"]]

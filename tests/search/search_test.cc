@@ -136,10 +136,59 @@ TEST(Search, AtLeastOnceLosesNothingAndRepeatsAfterAKill) {
     return s.find("←") != std::string::npos;
   })) << "the rows that prove it are marked";
 
-  Runner runner(*setup, setup->scenario.claims);
+  const sim::Setup shrunk(story.scenario);
+  Runner runner(shrunk, setup->scenario.claims);
   const Outcome again = runner.run(story.schedule);
   EXPECT_EQ(again.findings[1].verdict, Verdict::violated)
       << "the stored schedule alone gives the violation again";
+}
+
+/// The story loses all that does not matter: one worker, one node, one partition, one key.
+TEST(Search, AStoryIsShrunkWithItsScenario) {
+  const auto setup = test::prepared(test::at_least_once(3, 30));
+  Options options;
+  options.claims = {"no_duplicates"};
+  const Report report = verify(*setup, options);
+  const Counterexample& story = *report.claims[0].counterexample;
+  EXPECT_EQ(story.messages_after, 1u);
+  EXPECT_EQ(story.schedule.faults.size(), 1u);
+  EXPECT_TRUE(story.schedule.zero_jitter);
+  EXPECT_EQ(story.scenario.stages[0].instances, 1u);
+  EXPECT_EQ(story.scenario.brokers[0].nodes, 1u);
+  EXPECT_EQ(story.scenario.topics[0].partitions, 1u);
+  EXPECT_EQ(story.scenario.topics[1].replication, 1u);
+  EXPECT_EQ(story.scenario.workloads[0].keys.count, 1u);
+  EXPECT_LT(story.scenario.stages[0].producer.size() + story.scenario.stages[0].consumer.size(),
+            setup->scenario.stages[0].producer.size() + setup->scenario.stages[0].consumer.size());
+
+  const sim::Setup small(story.scenario);
+  Runner runner(small, setup->scenario.claims);
+  std::vector<std::uint64_t> witness;
+  for (int again = 0; again < 100; ++again) {
+    const Outcome outcome = runner.run(story.schedule);
+    ASSERT_EQ(outcome.findings[1].verdict, Verdict::violated);
+    if (again == 0) witness = outcome.findings[1].witness;
+    EXPECT_EQ(outcome.findings[1].witness, witness);
+  }
+}
+
+TEST(Search, TheSettingToBlameIsNamedWithItsLine) {
+  std::string toml = test::at_least_once();
+  const std::string at = "service_time = {";
+  toml.replace(toml.find(at), at.size(), "when = \"before\"\n" + at);
+  const auto line = static_cast<int>(
+      std::count(toml.begin(), toml.begin() + static_cast<std::ptrdiff_t>(toml.find("when = ")), '\n') + 1);
+  const auto setup = test::prepared(toml);
+  Options options;
+  options.claims = {"no_loss"};
+  const Report report = verify(*setup, options);
+  ASSERT_EQ(verdict(report, "no_loss"), Verdict::violated);
+  const std::vector<Cause>& causes = report.claims[0].counterexample->causes;
+  ASSERT_EQ(causes.size(), 1u) << "no other setting mends it";
+  EXPECT_EQ(causes[0].setting, "stages.work.when");
+  EXPECT_EQ(causes[0].value, "before");
+  EXPECT_EQ(causes[0].instead, "default");
+  EXPECT_EQ(causes[0].line, line);
 }
 
 TEST(Search, MaskingAMessageLeavesTheOthersAlone) {
@@ -186,7 +235,7 @@ TEST(Search, AnOrderIsReplayedAndKeepsConnectionsInOrder) {
       at->second = row.position;
     }
   }
-  EXPECT_EQ(histories.size(), 60u);
+  EXPECT_GT(histories.size(), 30u) << "most orders show";
 }
 
 TEST(Search, WithoutAFaultMenuSeedsAndOrdersAreTried) {
@@ -198,7 +247,8 @@ TEST(Search, WithoutAFaultMenuSeedsAndOrdersAreTried) {
   const Report report = verify(*setup, options);
   EXPECT_EQ(report.schedules, 200u);
   EXPECT_EQ(report.anchors, 0u);
-  EXPECT_GT(report.shapes, 1u);
+  ASSERT_EQ(report.rounds.size(), 2u);
+  EXPECT_EQ(report.rounds[1].round, Round::random);
   EXPECT_EQ(verdict(report, "no_duplicates"), Verdict::holds);
 }
 
