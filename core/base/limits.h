@@ -20,7 +20,9 @@ inline constexpr std::uint64_t messages = 1'000'000'000;  ///< of one workload; 
 inline constexpr std::uint32_t message_bytes = 64u << 20;
 /// Least declared size of a message: what the live world writes in front of a payload (id, key, digest …).
 inline constexpr std::uint32_t message_bytes_min = 40;
-inline constexpr std::uint32_t fetch_max = 10'000;                        ///< messages one fetch may ask for
+inline constexpr std::uint32_t concurrency = 256;   ///< messages one instance works on at the same time
+inline constexpr std::uint32_t retry_topics = 16;   ///< of one input; port numbers fit a byte
+inline constexpr std::uint32_t fetch_max = 10'000;  ///< messages one fetch may ask for
 inline constexpr std::size_t arena_reserve_bytes = std::size_t{1} << 30;  ///< address space, not memory
 inline constexpr Duration workload_start = Duration::seconds(1);  ///< consumers join their groups before
 inline constexpr Duration supervisor_delay =

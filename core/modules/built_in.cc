@@ -1,6 +1,7 @@
 #include "core/modules/built_in.h"
 
 #include "core/base/limits.h"
+#include "core/modules/concurrent_stage.h"
 #include "core/modules/observer.h"
 #include "core/modules/offset_sink.h"
 #include "core/modules/producer.h"
@@ -75,16 +76,37 @@ void need_output(const Scenario& scenario, const StageSpec& stage, bool wanted) 
                              : "module \"" + stage.module + "\" publishes nothing: module \"stage\" does");
 }
 
+/// The inputs and their retry topics, in the order of retry_topics(); none without.
+std::vector<RetryLevel> levels_of(const StageSpec& stage, const Topology& topology,
+                                  const HandlingSettings& h) {
+  std::vector<RetryLevel> levels;
+  const std::vector<std::string> names = retry_topics(stage);
+  if (names.empty()) return levels;
+  const std::size_t each = names.size() / stage.inputs.size();
+  for (std::size_t i = 0; i < stage.inputs.size(); ++i) {
+    Duration wait = h.retry.backoff;
+    for (std::size_t k = 0; k <= each; ++k) {
+      const std::string& name = k == 0 ? stage.inputs[i] : names[i * each + k - 1];
+      const TopicInfo& topic = topology.topics[topology.topic(name)];
+      RetryLevel level = {topic.first_place, topic.partitions, static_cast<std::uint32_t>(k)};
+      if (k > 0) level.wait = wait;
+      if (k > 1) level.wait = wait = wait * h.retry.multiplier;
+      level.has_next = k < each;
+      level.next = static_cast<std::uint8_t>(stage.outputs.size() + i * each + k);
+      levels.push_back(level);
+    }
+  }
+  return levels;
+}
+
+bool concurrent(const StageSettings& s) { return s.concurrency > 1 || !s.levels.empty(); }
+
 StageSettings read_stage(const Scenario& scenario, const Topology& topology, ProcessId process) {
   const StageSpec& stage = stage_of(scenario, topology, process);
   const PropertyScope scope{scenario, stage.settings, "stages." + stage.name};
   if (stage.inputs.empty()) {
     throw ScenarioError(scenario.file, stage.line, scope.path + ".input",
                         "a stage reads something: name its input");
-  }
-  if (stage.retry.style == RetrySpec::Style::topics) {
-    throw ScenarioError(scenario.file, stage.line, scope.path + ".retry.style",
-                        "module \"" + stage.module + "\" retries \"in_place\" or not at all (\"none\")");
   }
   StageSettings s{HandlingSettings(stage)};
   const std::string_view commit = choice(scope, "commit", {"sync", "async", "auto"});
@@ -96,15 +118,35 @@ StageSettings read_stage(const Scenario& scenario, const Topology& topology, Pro
   s.in_progress = duration(scope, "in_progress", Duration::forever());
   s.publish_waits = boolean(scope, "publish_waits", false);
   s.has_dead_letter = !stage.retry.dead_letter.empty();
-  s.dead_letter = static_cast<std::uint8_t>(stage.outputs.size());
+  s.levels = levels_of(stage, topology, s.handling);
+  s.dead_letter = static_cast<std::uint8_t>(stage.outputs.size() + retry_topics(stage).size());
+  s.concurrency = number(scope, "concurrency", 1, 1, limits::concurrency);
+  s.commit_newest = choice(scope, "commit_up_to", {"unfinished", "newest"}) == "newest";
+  const std::string_view serial = choice(scope, "in_order", {"none", "key", "partition"});
+  s.serial = serial == "key" ? Serial::key : serial == "partition" ? Serial::partition : Serial::none;
+  if (concurrent(s) && s.before) {
+    throw ScenarioError(scenario.file, stage.line, scope.path + ".when",
+                        "\"before\" takes one message at a time: no concurrency, no retry topics");
+  }
   return s;
+}
+
+/// Modules that work in transactions, or keep their offsets themselves, take one message at a time.
+void need_plain(const Scenario& scenario, const StageSpec& stage, const StageSettings& s) {
+  if (!concurrent(s)) return;
+  const bool topics = !s.levels.empty();
+  throw ScenarioError(
+      scenario.file, stage.line, "stages." + stage.name + (topics ? ".retry.style" : ".concurrency"),
+      "module \"" + stage.module +
+          (topics ? "\" retries \"in_place\" or not at all (\"none\")" : "\" takes one message at a time"));
 }
 
 std::vector<Kind> stage_effects(const Scenario& scenario, const Topology& topology, ProcessId process,
                                 const StageSettings& s) {
   const bool queue = on_queue(scenario, topology, stage_of(scenario, topology, process));
   std::vector<Kind> kinds = {Kind::fetch, queue ? Kind::ack : Kind::commit};
-  if (s.output || s.has_dead_letter) kinds.push_back(Kind::publish);
+  if (s.output || s.has_dead_letter || !s.levels.empty()) kinds.push_back(Kind::publish);
+  if (!s.levels.empty()) kinds.insert(kinds.end(), {Kind::pause, Kind::resume});
   if (s.store) kinds.push_back(Kind::store_write);
   if (s.in_progress != Duration::forever()) kinds.push_back(Kind::progress);
   return kinds;
@@ -113,6 +155,9 @@ std::vector<Kind> stage_effects(const Scenario& scenario, const Topology& topolo
 std::unique_ptr<ModulePlan> make_stage(const Scenario& scenario, const Topology& topology, ProcessId process,
                                        StageSettings s) {
   auto kinds = stage_effects(scenario, topology, process, s);
+  if (concurrent(s)) {
+    return std::make_unique<Plan<StageSettings, ConcurrentStage>>(std::move(s), std::move(kinds));
+  }
   return std::make_unique<Plan<StageSettings, Stage>>(std::move(s), std::move(kinds));
 }
 
@@ -123,6 +168,11 @@ const std::vector<SettingInfo> stage_settings = {
     {"batch", "1 (java: max.poll.records)", "messages asked for at a time; a batch is committed as a whole"},
     {"in_progress", "never", "queues: tell the broker so often that work goes on"},
     {"publish_waits", "false", "wait for each publish before the next message"},
+    {"concurrency", "1", "messages worked on at the same time"},
+    {"commit_up_to", "unfinished",
+     "with concurrency, logs: unfinished: what is committed has all been handled; newest: the newest that is "
+     "done, past what is unfinished"},
+    {"in_order", "none", "with concurrency: never two messages of the same key, or partition, at a time"},
 };
 
 }  // namespace
@@ -164,6 +214,7 @@ std::unique_ptr<ModulePlan> plan_transactional(const Scenario& scenario, const T
   const StageSpec& stage = stage_of(scenario, topology, process);
   need_output(scenario, stage, true);
   const StageSettings common = read_stage(scenario, topology, process);
+  need_plain(scenario, stage, common);
   TransactionalSettings s{HandlingSettings(stage)};
   s.batch = common.batch;
   s.has_dead_letter = common.has_dead_letter;
@@ -182,7 +233,9 @@ std::unique_ptr<ModulePlan> plan_offset_sink(const Scenario& scenario, const Top
                                              ProcessId process) {
   const StageSpec& stage = stage_of(scenario, topology, process);
   OffsetSinkSettings s{HandlingSettings(stage)};
-  s.batch = read_stage(scenario, topology, process).batch;
+  const StageSettings common = read_stage(scenario, topology, process);
+  need_plain(scenario, stage, common);
+  s.batch = common.batch;
   std::vector<Kind> kinds = {Kind::fetch, Kind::accept, Kind::store_read, Kind::store_write};
   return std::make_unique<Plan<OffsetSinkSettings, OffsetSink>>(std::move(s), std::move(kinds));
 }

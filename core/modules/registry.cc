@@ -41,6 +41,10 @@ Ports ports_of(const Scenario& scenario, const Topology& topology, ProcessId id)
   const StageSpec& stage = scenario.stages[process.index];
   for (const std::string& name : stage.inputs) ports.inputs.push_back(topology.topic(name));
   for (const std::string& name : stage.outputs) ports.outputs.push_back(topology.topic(name));
+  for (const std::string& name : retry_topics(stage)) {
+    ports.inputs.push_back(topology.topic(name));
+    ports.outputs.push_back(topology.topic(name));
+  }
   if (!stage.retry.dead_letter.empty()) ports.outputs.push_back(topology.topic(stage.retry.dead_letter));
   if (!stage.store.empty()) ports.store = topology.topic(stage.store);
   return ports;

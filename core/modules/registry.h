@@ -16,7 +16,8 @@
 
 namespace mqlab {
 
-/// The topics behind a process's port numbers. A stage's dead-letter topic, if any, is its last output.
+/// The topics behind a process's port numbers. A stage's retry topics, if any, follow its inputs and its
+/// outputs; its dead-letter topic, if any, is its last output.
 struct Ports {
   std::vector<TopicId> inputs;
   std::vector<TopicId> outputs;

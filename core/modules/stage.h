@@ -1,5 +1,7 @@
 // Consume, process, publish, commit: the loop that most pipelines are made of, on logs and on queues.
 #pragma once
+#include <vector>
+
 #include "core/base/arena.h"
 #include "core/base/ring.h"
 #include "core/modules/handling.h"
@@ -13,6 +15,19 @@ enum class CommitMode : std::uint8_t {
   async,
 };
 
+/// Which messages a concurrent stage does not work on at the same time.
+enum class Serial : std::uint8_t { none, key, partition };
+
+/// Where messages of one input, or of one of its retry topics, stand.
+struct RetryLevel {
+  PlaceId first_place = 0;
+  std::uint32_t partitions = 0;
+  std::uint32_t level = 0;  ///< attempts already made: 0 = the input itself
+  Duration wait = {};       ///< from the record's timestamp on
+  std::uint8_t next = 0;    ///< output number of the next retry topic; only if has_next
+  bool has_next = false;
+};
+
 struct StageSettings {
   HandlingSettings handling;
   CommitMode commit = CommitMode::sync;
@@ -24,6 +39,11 @@ struct StageSettings {
   std::uint8_t dead_letter = 0;  ///< output number; only if has_dead_letter
   bool has_dead_letter = false;
   bool publish_waits = false;  ///< wait for each publish before the next message
+  // concurrent_stage.h
+  std::uint32_t concurrency = 1;
+  bool commit_newest = false;  ///< past what is unfinished; else up to it
+  Serial serial = Serial::none;
+  std::vector<RetryLevel> levels = {};  ///< with retry topics
 };
 
 /// One message at a time. A fetched batch is worked off before the next fetch; the commit (sync or async)

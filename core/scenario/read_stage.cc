@@ -80,7 +80,31 @@ void check_ports(const Section& s, const StageSpec& stage, const Scenario& scena
   }
 }
 
-StageSpec read_stage(const Section& s, const Scenario& scenario, const ModuleCatalog& modules) {
+/// Topics that are not in the file are like their input.
+void add_retry_topics(const Section& s, const StageSpec& stage, Scenario& scenario) {
+  const std::vector<std::string> names = retry_topics(stage);
+  if (names.empty()) return;
+  const std::size_t levels = names.size() / stage.inputs.size();
+  if (levels > limits::retry_topics) {
+    s.below("retry", "stage.retry")
+        .fail("attempts", "a topic for each repeat: at most " + std::to_string(limits::retry_topics + 1));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto named = [&](const std::string& name) {
+      return std::find_if(scenario.topics.begin(), scenario.topics.end(),
+                          [&](const TopicSpec& t) { return t.name == name; });
+    };
+    if (named(names[i]) != scenario.topics.end()) continue;
+    TopicSpec topic = *named(stage.inputs[i / levels]);
+    if (topic.stream) {
+      s.below("retry", "stage.retry").fail("style", "a queue gives messages back with a delay: \"in_place\"");
+    }
+    topic.name = names[i];
+    scenario.topics.push_back(std::move(topic));
+  }
+}
+
+StageSpec read_stage(const Section& s, Scenario& scenario, const ModuleCatalog& modules) {
   StageSpec stage;
   stage.name = s.required_name("name");
   check_new_group(s, stage.name, scenario);
@@ -97,6 +121,7 @@ StageSpec read_stage(const Section& s, const Scenario& scenario, const ModuleCat
   stage.producer = s.properties("producer");
   stage.line = s.line();
   check_ports(s, stage, scenario);
+  add_retry_topics(s, stage, scenario);
   return stage;
 }
 

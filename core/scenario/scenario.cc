@@ -19,6 +19,20 @@ std::string ClaimSpec::scope() const {
   return out;
 }
 
+std::vector<std::string> retry_topics(const StageSpec& stage) {
+  std::vector<std::string> names;
+  const RetrySpec& retry = stage.retry;
+  if (retry.style != RetrySpec::Style::topics) return names;
+  for (const std::string& input : stage.inputs) {
+    std::int64_t wait = retry.backoff.ns / 1'000'000;
+    for (std::uint32_t level = 1; level < retry.attempts; ++level, wait *= retry.multiplier) {
+      const auto number = retry.multiplier > 1 ? wait : std::int64_t{level};
+      names.push_back(input + "-retry-" + std::to_string(number));
+    }
+  }
+  return names;
+}
+
 std::string_view name_of(BrokerKind kind) {
   switch (kind) {
     case BrokerKind::kafka:

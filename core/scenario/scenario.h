@@ -200,6 +200,11 @@ struct Scenario {
   LimitsSpec limits;
 };
 
+/// The topics in which a stage with retry.style = "topics" keeps what failed, by input and then by attempt:
+/// "requests-retry-1000" for a wait of 1000 ms, "requests-retry-2" where all waits are the same. None
+/// otherwise.
+std::vector<std::string> retry_topics(const StageSpec& stage);
+
 std::string_view name_of(BrokerKind kind);
 std::string_view name_of(Flavour flavour);
 std::string_view name_of(Action action);
