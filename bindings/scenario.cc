@@ -3,6 +3,7 @@
 
 #include "bindings/areas.h"
 #include "core/base/limits.h"
+#include "core/scenario/catalogue.h"
 #include "core/scenario/reader.h"
 #include "core/scenario/topology.h"
 
@@ -48,6 +49,31 @@ Scenario read(const std::string& toml, const std::string& file,
   return read_scenario(toml, file, changes);
 }
 
+/// Empty for a kind or flavour that has no settings here.
+py::list settings(const std::string& kind, const std::string& version, const std::string& flavour) {
+  py::list out;
+  const bool nats = kind == "nats";
+  if (!nats && kind != "kafka") return out;
+  const Flavour of = flavour == "java" ? Flavour::java : Flavour::librdkafka;
+  const auto entries = settings_of(nats ? BrokerKind::nats : BrokerKind::kafka,
+                                   parse_version(version).value_or(Version{}), of);
+  for (const SettingEntry& e : entries) {
+    py::dict entry;
+    entry["scope"] = e.scope;
+    entry["key"] = e.key;
+    entry["type"] = e.type;
+    entry["range"] = e.range;
+    entry["default"] = e.default_value;
+    entry["effect"] = e.effect;
+    entry["alias_of"] =
+        e.alias_of.empty() ? py::object(py::none()) : py::object(py::str(std::string(e.alias_of)));
+    entry["modelled"] = e.modelled;
+    entry["source"] = e.source;
+    out.append(entry);
+  }
+  return out;
+}
+
 void bind_topology(py::module_& m) {
   py::class_<ProcessInfo>(m, "Process")
       .def_readonly("name", &ProcessInfo::name)
@@ -75,6 +101,7 @@ void bind_topology(py::module_& m) {
 void bind_scenario(py::module_& m) {
   py::register_local_exception_translator(&translate);
   m.attr("SCENARIO_BYTES") = limits::scenario_bytes;
+  m.def("setting_catalogue", &settings, py::arg("kind"), py::arg("version"), py::arg("flavour"));
   py::list actions;
   for (unsigned i = 0; i <= static_cast<unsigned>(Action::clock_jump); ++i) {
     actions.append(mqlab::name_of(static_cast<Action>(i)));
@@ -103,6 +130,7 @@ void bind_scenario(py::module_& m) {
       .def_readonly("name", &Scenario::name)
       .def_readonly("question", &Scenario::question)
       .def_property_readonly("flavour", [](const Scenario& s) { return mqlab::name_of(s.flavour); })
+      .def_property_readonly("unmodelled", &unmodelled)
       .def_readonly("brokers", &Scenario::brokers)
       .def_readonly("stages", &Scenario::stages)
       .def_readonly("observers", &Scenario::observers)

@@ -33,6 +33,17 @@ def brokers() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def settings(kind: str, version: str | None = None, flavour: str = "librdkafka") -> list[dict[str, Any]]:
+    """A broker's and its clients' settings: scope, key, type, range, default, effect, modelled, source.
+
+    Raises ValueError for a broker without settings here.
+    """
+    known = {broker["kind"]: broker for broker in brokers()}
+    if kind not in known:
+        raise ValueError(f"there are no settings of {kind!r}; of {', '.join(known)}")
+    return _core.setting_catalogue(kind, version or max(known[kind]["versions"]), flavour)
+
+
 def _kafka_here() -> str:
     if shutil.which("java") is None:
         return "no: Java is missing"

@@ -97,6 +97,7 @@ def environment(scenario: Scenario, world: str, seed: int, more: Mapping[str, An
         "world": world,
         "seed": seed,
         "client": core.flavour,
+        "warnings": core.unmodelled,
         "brokers": [{"name": b.name, "kind": b.kind, "version": b.version, "nodes": b.nodes} for b in core.brokers],
         "python": platform.python_version(),
         "machine": platform.machine(),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from typing import Annotated
+
+import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -39,8 +43,22 @@ def claims(json: options.Json = False) -> int:
     return 0
 
 
-def brokers(json: options.Json = False) -> int:
-    """List the brokers that can be simulated and run."""
+class Client(StrEnum):
+    java = "java"
+    librdkafka = "librdkafka"
+
+
+Kind = Annotated[str | None, typer.Argument(metavar="[KIND]", help="Its settings instead.", show_default=False)]
+Release = Annotated[str | None, typer.Option("--version", help="Defaults of this version; else of the newest.")]
+Of = Annotated[Client, typer.Option("--flavour", help="Whose client settings, for Kafka.")]
+
+
+def brokers(
+    kind: Kind = None, version: Release = None, flavour: Of = Client.librdkafka, json: options.Json = False
+) -> int:
+    """List the brokers that can be simulated and run; with KIND, every setting of that one and its clients."""
+    if kind is not None:
+        return _settings(kind, version, flavour.value, json)
     found = catalogue.brokers()
     if json:
         output.print_json({"schema": "mqlab.brokers/1", "brokers": found})
@@ -54,4 +72,24 @@ def brokers(json: options.Json = False) -> int:
             ", ".join(broker["clients"]), broker["live_here"],
         )  # fmt: skip
     output.out.print(table)
+    return 0
+
+
+def _settings(kind: str, version: str | None, flavour: str, json: bool) -> int:
+    try:
+        found = catalogue.settings(kind, version, flavour)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="KIND") from None
+    if json:
+        output.print_json({"schema": "mqlab.settings/1", "kind": kind, "settings": found})
+        return 0
+    for scope in dict.fromkeys(setting["scope"] for setting in found):
+        of = [setting for setting in found if setting["scope"] == scope]
+        output.out.print(f"[bold]{scope}[/]  [dim]{of[0]['source']}[/]")
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2))
+        for setting in of:
+            meaning = f"the same as {setting['alias_of']}" if setting["alias_of"] else setting["effect"]
+            shown = meaning if setting["modelled"] else f"{meaning}{' ' if meaning else ''}(not modelled)"
+            table.add_row("", setting["key"], Text(setting["default"]), Text(shown))
+        output.out.print(table)
     return 0
