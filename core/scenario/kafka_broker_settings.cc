@@ -12,7 +12,21 @@ std::uint64_t flush_messages(std::int64_t value) {
 }
 Duration flush_interval(Duration value) { return value == Duration::forever() ? Duration{} : value; }
 
-/// Replicas of an internal topic: as set, else as many of `otherwise` as there are nodes.
+Duration or_forever(Duration value) { return value.ns < 0 ? Duration::forever() : value; }
+
+/// [kafka: KafkaConfig.getLogRetentionTimeMillis, logRollTimeMillis]: the finest unit that is set.
+Duration retention_of(const Values& v) {
+  if (v.is_set("log.retention.ms")) return or_forever(v.duration("log.retention.ms"));
+  if (v.is_set("log.retention.minutes")) {
+    const std::int64_t minutes = v.integer("log.retention.minutes");
+    return minutes < 0 ? Duration::forever() : Duration::seconds(60) * minutes;
+  }
+  const std::int64_t hours = v.integer("log.retention.hours");
+  return hours < 0 ? Duration::forever() : Duration::seconds(3600) * hours;
+}
+
+/// Replicas of an internal topic: as set, else as many of `otherwise` as there
+/// are nodes.
 std::uint32_t replicas(const Values& v, std::string_view key, std::uint32_t nodes) {
   const auto wanted = v.as<std::uint32_t>(key);
   if (wanted <= nodes) return wanted;
@@ -25,6 +39,11 @@ void read_groups(const Values& v, KafkaBroker& b) {
   b.initial_rebalance_delay = v.duration("group.initial.rebalance.delay.ms");
   b.group_session_min = v.duration("group.min.session.timeout.ms");
   b.group_session_max = v.duration("group.max.session.timeout.ms");
+  b.consumer_session_timeout = v.duration("group.consumer.session.timeout.ms");
+  b.consumer_heartbeat_interval = v.duration("group.consumer.heartbeat.interval.ms");
+  b.consumer_range = v.list("group.consumer.assignors").front() == "range";
+  b.offsets_retention = Duration::seconds(60) * v.integer("offsets.retention.minutes");
+  b.offsets_retention_check = v.duration("offsets.retention.check.interval.ms");
   b.offsets_commit_timeout = v.duration("offsets.commit.timeout.ms");
   b.offsets_replication = replicas(v, "offsets.topic.replication.factor", b.nodes);
   b.offsets_partitions = v.as<std::uint32_t>("offsets.topic.num.partitions");
@@ -37,7 +56,6 @@ void read_transactions(const Values& v, KafkaBroker& b) {
   b.transaction_max_timeout = v.duration("transaction.max.timeout.ms");
   b.transaction_scan = v.duration("transaction.abort.timed.out.transaction.cleanup.interval.ms");
   b.partition_verification = v.truth("transaction.partition.verification.enable");
-  b.producer_id_expiration = v.duration("producer.id.expiration.ms");
   b.transaction_version = b.version >= Version{4, 0} ? 2 : 0;
   b.add_partitions_backoff = v.duration("add.partitions.to.txn.retry.backoff.ms");
   b.add_partitions_patience = v.duration("add.partitions.to.txn.retry.backoff.max.ms");
@@ -71,6 +89,11 @@ void read_log(const Values& v, KafkaBroker& b) {
   b.flush_interval =
       flush_interval(v.duration(own ? "log.flush.interval.ms" : "log.flush.scheduler.interval.ms"));
   b.segment_bytes = v.as<std::uint64_t>("log.segment.bytes");
+  b.segment_time = v.is_set("log.roll.ms") ? v.duration("log.roll.ms")
+                                           : Duration::seconds(3600) * v.integer("log.roll.hours");
+  b.retention_time = retention_of(v);
+  b.retention_bytes = v.integer("log.retention.bytes");
+  b.retention_check = v.duration("log.retention.check.interval.ms");
   check_segment(v, "log.segment.bytes", b.version);
 }
 
@@ -120,6 +143,11 @@ KafkaTopic resolve_topic(const Scenario& scenario, const TopicSpec& topic, const
   t.flush_interval = v.is_set("flush.ms") ? flush_interval(v.duration("flush.ms")) : b.flush_interval;
   check_segment(v, "segment.bytes", b.version);
   t.segment_bytes = v.is_set("segment.bytes") ? v.as<std::uint64_t>("segment.bytes") : b.segment_bytes;
+  t.segment_time = v.is_set("segment.ms") ? v.duration("segment.ms") : b.segment_time;
+  t.retention_time = v.is_set("retention.ms") ? or_forever(v.duration("retention.ms")) : b.retention_time;
+  t.retention_bytes = v.is_set("retention.bytes") ? v.integer("retention.bytes") : b.retention_bytes;
+  const std::vector<std::string> policy = v.list("cleanup.policy");
+  t.deletes = std::find(policy.begin(), policy.end(), "delete") != policy.end();
   return t;
 }
 

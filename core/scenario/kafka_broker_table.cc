@@ -1,5 +1,6 @@
-// Kafka's broker and topics. Names, ranges and defaults: KafkaConfig.configDef() and LogConfig of
-// kafka 4.1.0, printed by that program; older defaults: KIP-1030 and the documentation of 3.9.
+// Kafka's broker and topics. Names, ranges and defaults:
+// KafkaConfig.configDef() and LogConfig of kafka 4.1.0, printed by that
+// program; older defaults: KIP-1030 and the documentation of 3.9.
 #include <array>
 
 #include "core/scenario/kafka_known.h"
@@ -9,7 +10,8 @@
 namespace mqlab {
 namespace {
 
-using namespace rows;  // NOLINT(google-build-using-namespace): the rows read as a table
+using namespace rows;  // NOLINT(google-build-using-namespace): the rows read as
+                       // a table
 
 constexpr std::string_view never = "9223372036854775807";
 
@@ -26,8 +28,8 @@ constexpr auto broker = std::to_array<Setting>({
           "of one partition; the first batch is returned whole"),
     bytes("replica.fetch.response.max.bytes", 0, most_int, "10485760", "of one answer"),
     millis("replica.fetch.backoff.ms", 0, most_int, "1000", "wait after a follower's fetch failed"),
-    millis("replica.high.watermark.checkpoint.interval.ms", 0, most_long, "5000",
-           "between checkpoints of the high watermark"),
+    known(millis("replica.high.watermark.checkpoint.interval.ms", 0, most_long, "5000",
+                 "between checkpoints of the high watermark")),
     bytes("fetch.max.bytes", 1024, most_int, "57671680", "of one answer, whatever the consumer asks for"),
     number("log.flush.interval.messages", 1, most_long, never, "fsync after so many records; default: never"),
     millis("log.flush.interval.ms", 0, most_long, "",
@@ -48,10 +50,17 @@ constexpr auto broker = std::to_array<Setting>({
     millis("group.min.session.timeout.ms", 0, most_int, "6000",
            "least session.timeout.ms a member may ask for"),
     millis("group.max.session.timeout.ms", 0, most_int, "1800000", "largest"),
+    millis("group.consumer.session.timeout.ms", 1, most_int, "45000",
+           "consumer protocol: a member without heartbeat for so long is removed"),
+    millis("group.consumer.heartbeat.interval.ms", 1, most_int, "5000",
+           "consumer protocol: between heartbeats"),
+    words("group.consumer.assignors", "uniform|range", "uniform,range",
+          "consumer protocol: the first is used where members name none"),
     millis("offsets.commit.timeout.ms", 1, most_int, "5000", "longest wait for the replicas of a commit"),
     number("offsets.topic.replication.factor", 1, 32'767, "3", "of __consumer_offsets"),
     number("offsets.topic.num.partitions", 1, most_int, "50", "of __consumer_offsets"),
-    number("offsets.retention.minutes", 1, most_int, "10080", "offsets of an empty group are forgotten"),
+    number("offsets.retention.minutes", 1, most_int, "10080",
+           "offsets of a group without members for so long are forgotten"),
     number("transaction.state.log.replication.factor", 1, 32'767, "3", "of __transaction_state"),
     number("transaction.state.log.min.isr", 1, most_int, "2", "of __transaction_state"),
     number("transaction.state.log.num.partitions", 1, most_int, "50", "of __transaction_state"),
@@ -60,16 +69,18 @@ constexpr auto broker = std::to_array<Setting>({
     millis("transaction.abort.timed.out.transaction.cleanup.interval.ms", 1, most_int, "10000",
            "between looks for transactions to abort"),
     flag("transaction.partition.verification.enable", "true",
-         "a partition's leader asks whether a transaction is open (KIP-890, part 1)"),
+         "a partition's leader asks whether a transaction is open (KIP-890, "
+         "part 1)"),
     millis("add.partitions.to.txn.retry.backoff.ms", 1, most_int, "20",
-           "between a leader's attempts to add a partition while the last transaction ends; from 4.0"),
+           "between a leader's attempts to add a partition while the last "
+           "transaction ends; from 4.0"),
     millis("add.partitions.to.txn.retry.backoff.max.ms", 0, most_int, "100", "and for how long it goes on"),
-    millis("transactional.id.expiration.ms", 1, most_int, "604800000",
-           "an unused transactional.id is forgotten"),
-    millis("producer.id.expiration.ms", 1, most_int, "86400000",
-           "an idle producer's sequence numbers are forgotten"),
-    number("default.replication.factor", 1, 32'767, "1",
-           "of topics made without one; the lab always names it"),
+    known(millis("transactional.id.expiration.ms", 1, most_int, "604800000",
+                 "an unused transactional.id is forgotten")),
+    known(millis("producer.id.expiration.ms", 1, most_int, "86400000",
+                 "an idle producer's sequence numbers are forgotten")),
+    known(number("default.replication.factor", 1, 32'767, "1",
+                 "of topics made without one; the lab always names it")),
     known(number("num.partitions", 1, most_int, "1",
                  "of topics made without a number; the lab always names it")),
     known(number("num.replica.fetchers", 1, most_int, "1", "")),
@@ -77,11 +88,16 @@ constexpr auto broker = std::to_array<Setting>({
     known(number("num.network.threads", 1, most_int, "3", "")),
     known(millis("log.flush.offset.checkpoint.interval.ms", 0, most_int, "60000",
                  "between recovery point checkpoints")),
-    known(millis("log.retention.ms", -1, most_long, "",
-                 "records older than this are deleted; default: log.retention.hours")),
-    known(number("log.retention.minutes", -1, most_int, "", "")),
-    known(number("log.retention.hours", -1, most_int, "168", "")),
-    known(bytes("log.retention.bytes", -1, most_long, "-1", "")),
+    millis("log.retention.ms", -1, most_long, "",
+           "segments whose newest record is older are deleted; default: log.retention.minutes"),
+    number("log.retention.minutes", -1, most_int, "", "default: log.retention.hours"),
+    number("log.retention.hours", -1, most_int, "168", "segments whose newest record is older are deleted"),
+    bytes("log.retention.bytes", -1, most_long, "-1", "a larger partition loses its oldest segments"),
+    millis("log.retention.check.interval.ms", 1, most_long, "300000", "how often that is looked at"),
+    millis("log.roll.ms", 1, most_long, "", "a segment is rolled after this long; default: log.roll.hours"),
+    number("log.roll.hours", 1, most_int, "168", "a segment is rolled after this long"),
+    millis("offsets.retention.check.interval.ms", 1, most_long, "600000",
+           "how often offsets of groups without members are looked at"),
     known(bytes("socket.request.max.bytes", 1, most_int, "104857600", "largest request")),
     known(flag("auto.create.topics.enable", "true", "the lab makes every topic, and turns this off")),
     known(flag("auto.leader.rebalance.enable", "true", "preferred leaders get their partitions back")),
@@ -91,20 +107,24 @@ constexpr auto broker = std::to_array<Setting>({
 
 constexpr auto topic = std::to_array<Setting>({
     number("min.insync.replicas", 1, most_int, "",
-           "acks=all is refused with fewer in-sync replicas; default: the broker's"),
+           "acks=all is refused with fewer in-sync replicas; default: the "
+           "broker's"),
     bytes("max.message.bytes", 0, most_int, "", "largest batch; default: the broker's message.max.bytes"),
     flag("unclean.leader.election.enable", "", "default: the broker's"),
     number("flush.messages", 1, most_long, "",
            "fsync after so many records; default: log.flush.interval.messages"),
     millis("flush.ms", 0, most_long, "", "fsync after so long; default: log.flush.interval.ms"),
     bytes("segment.bytes", 14, most_int, "",
-          "a segment is rolled, and synced, at this size; default: log.segment.bytes"),
-    known(millis("segment.ms", 1, most_long, "604800000", "a segment is rolled after this long")),
-    known(millis("retention.ms", -1, most_long, "604800000",
-                 "records older than this are deleted, by segments")),
-    known(bytes("retention.bytes", -1, most_long, "-1",
-                "a partition larger than this loses its oldest segments")),
-    known(words("cleanup.policy", "delete|compact", "delete", "")),
+          "a segment is rolled, and synced, at this size; default: "
+          "log.segment.bytes"),
+    millis("segment.ms", 1, most_long, "604800000",
+           "a segment is rolled after this long; unless set: the broker's log.roll.ms"),
+    millis("retention.ms", -1, most_long, "604800000",
+           "segments whose newest record is older are deleted; −1: never; unless set: the broker's"),
+    bytes("retention.bytes", -1, most_long, "-1",
+          "a larger partition loses its oldest segments; −1: no limit; unless set: the broker's"),
+    words("cleanup.policy", "delete|compact", "delete",
+          "compact alone: nothing is deleted; not compacted here"),
     known(millis("delete.retention.ms", 0, most_long, "86400000", "tombstones are kept so long")),
     known(millis("min.compaction.lag.ms", 0, most_long, "0", "")),
     known(millis("max.compaction.lag.ms", 1, most_long, never, "")),

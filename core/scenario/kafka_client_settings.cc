@@ -26,7 +26,8 @@ KafkaConnection connection_of(const Values& v, bool java) {
 
 std::int32_t acks_of(const Values& v) { return v.text("acks") == "all" ? -1 : v.as<std::int32_t>("acks"); }
 
-/// [kafka: ProducerConfig.postProcessAndValidateIdempotenceConfigs, tried on 4.1.0]
+/// [kafka: ProducerConfig.postProcessAndValidateIdempotenceConfigs, tried
+/// on 4.1.0]
 void java_idempotence(const Values& v, KafkaProducer& p, Version version) {
   const bool asked = v.is_set("enable.idempotence") && v.truth("enable.idempotence");
   p.idempotence = v.truth("enable.idempotence");
@@ -39,7 +40,8 @@ void java_idempotence(const Values& v, KafkaProducer& p, Version version) {
   if (p.in_flight > most_idempotent &&
       (asked || version >= Version{4, 0})) {  // before 4.0 a warning, and off
     v.fail("max.in.flight.requests.per.connection",
-           "must be at most 5 with idempotence, which is on unless enable.idempotence = false");
+           "must be at most 5 with idempotence, which is on unless "
+           "enable.idempotence = false");
   }
   p.idempotence = p.retries != 0 && p.acks == -1 && p.in_flight <= most_idempotent;
   if (!p.idempotence && !p.transactional_id.empty()) {
@@ -72,7 +74,8 @@ void read_java(const Values& v, KafkaProducer& p, Version version) {
   java_delivery(v, p);
 }
 
-/// [librdkafka: rdkafka_conf.c rd_kafka_conf_finalize, rd_kafka_topic_conf_finalize]
+/// [librdkafka: rdkafka_conf.c rd_kafka_conf_finalize,
+/// rd_kafka_topic_conf_finalize]
 void librdkafka_transactions(const Values& v, KafkaProducer& p) {
   if (p.transactional_id.empty()) return;
   if (!p.idempotence && v.is_set("enable.idempotence"))
@@ -204,6 +207,16 @@ void check_session(const Values& v, const KafkaConsumer& c, const Scenario& scen
                                    ms(broker.group_session_max));
 }
 
+/// java ConsumerConfig.checkUnsupportedConfigsPostProcess; librdkafka
+/// rd_kafka_conf_finalize.
+void check_consumer_protocol(const Values& v, Version broker) {
+  if (broker < Version{4, 0}) v.fail("group.protocol", "\"consumer\" needs a broker from Kafka 4.0 on");
+  for (const std::string_view key :
+       {"session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy"}) {
+    if (v.is_set(key)) v.fail(key, "cannot be set with group.protocol = consumer: the broker's is used");
+  }
+}
+
 }  // namespace
 
 KafkaProducer resolve_producer(const Scenario& scenario, const Properties& properties, Flavour flavour,
@@ -223,11 +236,13 @@ KafkaProducer resolve_producer(const Scenario& scenario, const Properties& prope
   p.transaction_timeout = v.duration("transaction.timeout.ms");
   java ? read_java(v, p, version_of(broker)) : read_librdkafka(v, p);
   p.second_protocol = java && !p.transactional_id.empty() && version_of(broker) >= Version{4, 0};
-  // The coordinator answers INVALID_TRANSACTION_TIMEOUT. [kafka: TransactionCoordinator.handleInitProducerId]
+  // The coordinator answers INVALID_TRANSACTION_TIMEOUT. [kafka:
+  // TransactionCoordinator.handleInitProducerId]
   if (!p.transactional_id.empty() &&
       p.transaction_timeout > resolve_broker(scenario, broker).transaction_max_timeout) {
     v.fail("transaction.timeout.ms",
-           "is more than the broker's transaction.max.timeout.ms: init_transactions is refused");
+           "is more than the broker's transaction.max.timeout.ms: "
+           "init_transactions is refused");
   }
   return p;
 }
@@ -236,8 +251,9 @@ KafkaConsumer resolve_consumer(const Scenario& scenario, const Properties& prope
                                const BrokerSpec& broker, const std::string& path) {
   const bool java = flavour == Flavour::java;
   const Values v(kafka_consumer_settings(flavour), properties, version_of(broker), {scenario.file, path});
-  if (v.text("group.protocol") != "classic") v.fail("group.protocol", "only \"classic\" is modelled");
   KafkaConsumer c;
+  c.consumer_protocol = v.text("group.protocol") == "consumer";
+  if (c.consumer_protocol) check_consumer_protocol(v, version_of(broker));
   c.flavour = flavour;
   c.connection = connection_of(v, java);
   c.group_id = v.text("group.id");
@@ -255,7 +271,7 @@ KafkaConsumer resolve_consumer(const Scenario& scenario, const Properties& prope
   c.fetch_max_bytes = v.as<std::uint32_t>("fetch.max.bytes");
   c.partition_bytes = v.as<std::uint32_t>("max.partition.fetch.bytes");
   java ? read_java(v, c) : read_librdkafka(v, c);
-  check_session(v, c, scenario, broker);
+  if (!c.consumer_protocol) check_session(v, c, scenario, broker);
   return c;
 }
 

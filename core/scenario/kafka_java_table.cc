@@ -70,7 +70,8 @@ constexpr auto consumer = std::to_array<Setting>({
     text("group.id", "", "members of a group share the partitions; none: the stage's name"),
     text("group.instance.id", "",
          "a static member keeps its partitions over a restart within the session timeout"),
-    word("group.protocol", "classic|consumer", "classic", "only classic is modelled"),
+    word("group.protocol", "classic|consumer", "classic",
+         "consumer: the coordinator assigns, nobody waits for all (KIP-848)"),
     words("partition.assignment.strategy",
           "range|roundrobin|sticky|cooperative-sticky|org.apache.kafka.clients.consumer.RangeAssignor|"
           "org.apache.kafka.clients.consumer.RoundRobinAssignor|org.apache.kafka.clients.consumer."

@@ -1,6 +1,8 @@
-// Kafka's settings: tables by scope and flavour, and the typed values that a scenario comes to. Checks are
-// those that the real client makes when it is created, or the broker when it is asked; each was tried on
-// kafka-clients 4.1.0 or librdkafka 2.16.0 unless its comment names another source.
+// Kafka's settings: tables by scope and flavour, and the typed values that a
+// scenario comes to. Checks are those that the real client makes when it is
+// created, or the broker when it is asked; each was tried on
+// kafka-clients 4.1.0 or librdkafka 2.16.0 unless its comment names another
+// source.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,8 +27,8 @@ inline constexpr std::uint32_t unlimited = 0xffff'ffff;
 
 /// What both clients of a flavour have.
 struct KafkaConnection {
-  Duration request_timeout =
-      {};  ///< until the connection is given up; java: request.timeout.ms, librdkafka: socket.timeout.ms
+  Duration request_timeout = {};  ///< until the connection is given up; java: request.timeout.ms,
+                                  ///< librdkafka: socket.timeout.ms
   Duration retry_backoff = {};
   Duration retry_backoff_max = {};
   Duration reconnect_backoff = {};
@@ -46,7 +48,8 @@ struct KafkaProducer {
   std::uint32_t request_bytes = 0;  ///< largest record and request; max.request.size, message.max.bytes
   std::uint64_t buffer_bytes = 0;
   std::uint32_t buffer_messages = unlimited;
-  Duration max_block = {};  ///< java: a full buffer blocks so long; librdkafka: 0, produce() fails at once
+  Duration max_block = {};      ///< java: a full buffer blocks so long; librdkafka:
+                                ///< 0, produce() fails at once
   std::uint32_t in_flight = 0;  ///< per broker
   std::uint32_t retries = 0;
   Duration delivery_timeout = {};  ///< forever() = none
@@ -54,8 +57,8 @@ struct KafkaProducer {
   Duration sticky_linger = {};     ///< librdkafka; java sticks for batch_bytes
   std::string transactional_id;    ///< {instance} not yet replaced; empty = none
   Duration transaction_timeout = {};
-  /// Transactional java clients from 4.0 on, as brokers of these versions have transaction.version 2
-  /// (KIP-890).
+  /// Transactional java clients from 4.0 on, as brokers of these versions have
+  /// transaction.version 2 (KIP-890).
   bool second_protocol = false;
 };
 
@@ -66,8 +69,10 @@ struct KafkaConsumer {
   Flavour flavour = Flavour::java;
   KafkaConnection connection;
   std::string group_id;             ///< empty = the stage's name
-  std::string group_instance_id;    ///< {instance} not yet replaced; empty = a dynamic member
-  std::vector<Assignor> assignors;  ///< by preference
+  std::string group_instance_id;    ///< {instance} not yet replaced; empty = a
+                                    ///< dynamic member
+  bool consumer_protocol = false;   ///< KIP-848, else classic
+  std::vector<Assignor> assignors;  ///< by preference; classic
   Duration session_timeout = {};
   Duration heartbeat_interval = {};
   Duration max_poll_interval = {};
@@ -86,7 +91,11 @@ struct KafkaConsumer {
   std::uint32_t queued_messages = unlimited;  ///< librdkafka: fetched ahead
   std::uint64_t queued_bytes = 0;             ///< librdkafka; java: 0, one answer per broker is fetched ahead
 
-  bool cooperative() const { return !assignors.empty() && assignors.front() == Assignor::cooperative_sticky; }
+  /// Keeps what stays its own through a rebalance.
+  bool cooperative() const {
+    if (consumer_protocol) return true;
+    return !assignors.empty() && assignors.front() == Assignor::cooperative_sticky;
+  }
 };
 
 struct KafkaBroker {
@@ -105,6 +114,10 @@ struct KafkaBroker {
   std::uint64_t flush_messages = 0;  ///< fsync after so many records; 0 = never
   Duration flush_interval = {};      ///< fsync after so long; 0 = never
   std::uint64_t segment_bytes = 0;
+  Duration segment_time = {};    ///< a segment is rolled by the first append after this long
+  Duration retention_time = {};  ///< forever() = kept
+  std::int64_t retention_bytes = -1;
+  Duration retention_check = {};
   Duration session_timeout = {};  ///< of a broker with the controller
   Duration heartbeat_interval = {};
   Duration quorum_election_timeout = {};
@@ -113,7 +126,12 @@ struct KafkaBroker {
   Duration initial_rebalance_delay = {};
   Duration group_session_min = {};
   Duration group_session_max = {};
+  Duration consumer_session_timeout = {};  ///< of members of the consumer protocol
+  Duration consumer_heartbeat_interval = {};
+  bool consumer_range = false;  ///< their assignor; else uniform
   Duration offsets_commit_timeout = {};
+  Duration offsets_retention = {};  ///< of a group without members
+  Duration offsets_retention_check = {};
   std::uint32_t offsets_replication = 0;  ///< at most nodes unless set, as the lab sets it on real brokers
   std::uint32_t offsets_partitions = 0;
   std::uint32_t transaction_replication = 0;  ///< likewise
@@ -125,7 +143,6 @@ struct KafkaBroker {
   std::uint32_t transaction_version = 0;  ///< the feature's level of a new cluster: 2 from 4.0 on
   Duration add_partitions_backoff = {};   ///< a leader asks again while transactions are concurrent …
   Duration add_partitions_patience = {};  ///< … for so long
-  Duration producer_id_expiration = {};
   bool eligible_leader_replicas = false;  ///< KIP-966: on for new clusters from 4.1
 };
 
@@ -139,10 +156,18 @@ struct KafkaTopic {
   std::uint64_t flush_messages = 0;  ///< 0 = never
   Duration flush_interval = {};      ///< 0 = never
   std::uint64_t segment_bytes = 0;
+  Duration segment_time = {};
+  bool deletes = true;                            ///< cleanup.policy
+  Duration retention_time = Duration::forever();  ///< forever() = kept
+  std::int64_t retention_bytes = -1;
+
+  /// Whether records may go.
+  bool expires() const { return deletes && (retention_time != Duration::forever() || retention_bytes >= 0); }
 };
 
-/// All throw ScenarioError at `path` ("workload.producer") for a setting that does not exist, is out of
-/// range, or contradicts another. `broker` is the cluster the client talks to.
+/// All throw ScenarioError at `path` ("workload.producer") for a setting that
+/// does not exist, is out of range, or contradicts another. `broker` is the
+/// cluster the client talks to.
 KafkaProducer resolve_producer(const Scenario& scenario, const Properties& properties, Flavour flavour,
                                const BrokerSpec& broker, const std::string& path = "producer");
 KafkaConsumer resolve_consumer(const Scenario& scenario, const Properties& properties, Flavour flavour,

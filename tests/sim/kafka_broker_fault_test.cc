@@ -74,6 +74,22 @@ TEST(KafkaFaults, BelowMinIsrTheHighWatermarkStands) {
   EXPECT_EQ(lab.answer<ProduceAnswer>(stuck)->parts[0].error, Error::none);
 }
 
+// KAFKA-15583: what acks=1 wrote was visible below min.insync.replicas before 3.7, and is not since.
+TEST(KafkaFaults, Before37TheHighWatermarkMovedBelowMinIsr) {
+  for (const char* version : {"3.6", "3.9", "4.1"}) {
+    Lab::Options options = fast({{"min.insync.replicas", "3"}});
+    options.version = version;
+    Lab lab(options);
+    lab.kill(lab.other({lab.leader(0), lab.controller()}));
+    lab.run_for(Duration::seconds(6));
+    ASSERT_EQ(size_of(lab.isr(0)), 2u);
+    EXPECT_EQ(lab.produced(0, lab.batch(1, 1)).error, Error::not_enough_replicas);
+    EXPECT_EQ(lab.produced(0, lab.batch(2, 1), 1).error, Error::none);
+    lab.run_for(Duration::millis(10));
+    EXPECT_EQ(lab.read(0), version == std::string("3.6") ? Ids{2} : Ids{}) << version;
+  }
+}
+
 TEST(KafkaFaults, OneInSyncReplicaOfTwoNeeded) {
   Lab lab(fast({{"min.insync.replicas", "2"}}));
   const PlaceId place = led_apart(lab, false);

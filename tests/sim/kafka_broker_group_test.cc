@@ -313,5 +313,29 @@ TEST(KafkaGroup, NotCoordinator) {
             Error::not_coordinator);
 }
 
+TEST(KafkaGroup, OffsetsOfAnEmptyGroupAreForgottenAtALookAfterTheirRetention) {
+  GroupLab lab({.broker = {{"offsets.retention.minutes", "5"}}});
+  Consumer a{0};
+  lab.form({&a});
+  ASSERT_EQ(lab.commit(a, 0, 7), Error::none);
+  lab.world.kill(lab.clients[0]->owner, false);
+  lab.run_until(Instant{599'000'000'000});  // empty since some 14 s, forgotten from 314 s on
+  EXPECT_EQ(lab.committed(0), 7);
+  lab.run_until(Instant{601'000'000'000});  // looks come every 10 min
+  EXPECT_EQ(lab.committed(0), -1);
+  lab.kill(lab.cluster().offsets_of(group).decided.leader);
+  lab.run_for(Duration::seconds(30));
+  EXPECT_EQ(lab.committed(0), -1);  // the log says so, too
+}
+
+TEST(KafkaGroup, OffsetsOfAGroupWithMembersAreKept) {
+  GroupLab lab({.broker = {{"offsets.retention.minutes", "5"}}});
+  Consumer a{0};
+  lab.form({&a});
+  ASSERT_EQ(lab.commit(a, 0, 7), Error::none);
+  lab.run_until(Instant{1'900'000'000'000});
+  EXPECT_EQ(lab.committed(0), 7);
+}
+
 }  // namespace
 }  // namespace mqlab::sim::kafka

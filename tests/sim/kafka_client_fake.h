@@ -353,6 +353,11 @@ inline void FakeCluster::request(ProcessId node, Request* request) {
     }
     case RequestKind::fetch:
       return fetch(node, static_cast<FetchRequest*>(request));
+    case RequestKind::heartbeat: {
+      auto* answer = arena.make<HeartbeatAnswer>(arena);
+      answer->error = error;
+      return send(node, *request, answer);
+    }
     case RequestKind::end_txn: {
       auto* answer = arena.make<EndTxnAnswer>();
       answer->error = error;

@@ -1,4 +1,5 @@
-// A consumer group of the classic protocol as its coordinator holds it.
+// A consumer group as its coordinator holds it, of the classic or of the
+// consumer protocol (KIP-848).
 #pragma once
 #include <cstdint>
 
@@ -10,7 +11,8 @@
 namespace mqlab::sim::kafka {
 
 struct Member {
-  explicit Member(Arena& arena) : owned(arena), topics(arena), assigned(arena) {}
+  explicit Member(Arena& arena)
+      : owned(arena), topics(arena), assigned(arena), target(arena), revoking(arena), before(arena) {}
   std::uint32_t id = 0;
   std::uint32_t static_instance = 0;
   ProcessId process = no_process;
@@ -30,6 +32,13 @@ struct Member {
   Vec<PlaceId> assigned;
   JoinGroupRequest* joining = nullptr;  ///< parked
   SyncGroupRequest* syncing = nullptr;  ///< parked
+  // Consumer protocol. `assigned` is what it may hold.
+  std::uint32_t epoch = 0;         ///< of the group, as far as this member has followed it
+  std::uint32_t revoke_token = 0;  ///< voids the end of its time to give back
+  bool news_due = false;           ///< its next heartbeat will tell it
+  Vec<PlaceId> target;             ///< what it will hold in the end
+  Vec<PlaceId> revoking;           ///< what it has to give back first
+  Vec<PlaceId> before;             ///< scratch of the assignor
 };
 
 /// kafka ClassicGroupState, without Dead.
@@ -43,6 +52,8 @@ struct Group {
     std::int64_t offset = -1;
   };
   std::uint32_t number = 0;
+  bool modern = false;  ///< consumer protocol: `generation` is the group's
+                        ///< epoch, nobody waits for all
   GroupState state = GroupState::empty;
   std::uint32_t generation = 0;
   std::uint32_t leader = 0;  ///< member id
@@ -72,8 +83,13 @@ struct Group {
   }
 };
 
-/// What the group leader's client would hand out: cooperative-sticky when all members speak it, else range,
-/// which both client libraries prefer by default. Sets Member::assigned.
+/// What the group leader's client would hand out: cooperative-sticky when all
+/// members speak it, else range, which both client libraries prefer by default.
+/// Sets Member::assigned.
 void assign(Group& group, const Topology& topology);
+/// Consumer protocol: Member::target, by the coordinator itself; `range`, else
+/// uniform and sticky (kafka UniformAssignor, RangeAssignor of
+/// group.consumer.assignors).
+void assign_targets(Group& group, const Topology& topology, bool range);
 
 }  // namespace mqlab::sim::kafka

@@ -1,11 +1,14 @@
 // Assignment of partitions to the members of a group.
-// Rules: kafka RangeAssignor, AbstractStickyAssignor.constrainedAssign, CooperativeStickyAssignor.
+// Rules: kafka RangeAssignor, AbstractStickyAssignor.constrainedAssign,
+// CooperativeStickyAssignor.
 #include <algorithm>
 
 #include "sim/brokers/kafka/group.h"
 
 namespace mqlab::sim::kafka {
 namespace {
+
+using Places = Vec<PlaceId>;
 
 bool subscribed(const Member& m, TopicId topic) {
   return std::find(m.topics.begin(), m.topics.end(), topic) != m.topics.end();
@@ -24,8 +27,9 @@ Vec<TopicId> topics_of(const Group& group, Arena& arena) {
   return topics;
 }
 
-/// Topic by topic, neighbouring partitions to one member; the first ones get one more.
-void assign_range(Group& group, const Topology& topology, Arena& arena) {
+/// Topic by topic, neighbouring partitions to one member; the first ones get
+/// one more.
+void assign_range(Group& group, const Topology& topology, Arena& arena, Places Member::*to) {
   for (const TopicId topic : topics_of(group, arena)) {
     Vec<Member*> readers(arena);
     for (Member* m : group.members) {
@@ -36,32 +40,35 @@ void assign_range(Group& group, const Topology& topology, Arena& arena) {
     PlaceId next = info.first_place;
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint32_t share = info.partitions / n + (i < info.partitions % n ? 1 : 0);
-      for (std::uint32_t k = 0; k < share; ++k) readers[i]->assigned.push_back(next++);
+      for (std::uint32_t k = 0; k < share; ++k) (readers[i]->*to).push_back(next++);
     }
   }
 }
 
-/// Keeps what members hold as far as an even spread allows. Returns what is left over.
-Vec<PlaceId> keep_owned(Group& group, Vec<PlaceId> places, std::size_t least, std::size_t& over) {
+/// Keeps what members hold as far as an even spread allows. Returns what is
+/// left over.
+Vec<PlaceId> keep_owned(Group& group, Vec<PlaceId> places, std::size_t least, std::size_t& over,
+                        Places Member::*from, Places Member::*to) {
   for (Member* m : group.members) {
     std::size_t valid = 0;
-    for (const PlaceId place : m->owned) valid += contains(places, place) ? 1u : 0u;
+    for (const PlaceId place : m->*from) valid += contains(places, place) ? 1u : 0u;
     std::size_t keep = std::min(valid, least);
     if (valid > least && over > 0) {
       keep = least + 1;
       --over;
     }
-    for (const PlaceId place : m->owned) {
-      if (m->assigned.size() == keep) break;
+    for (const PlaceId place : m->*from) {
+      if ((m->*to).size() == keep) break;
       if (!contains(places, place)) continue;
-      m->assigned.push_back(place);
+      (m->*to).push_back(place);
       std::erase(places, place);
     }
   }
   return places;
 }
 
-void assign_sticky(Group& group, const Topology& topology, Arena& arena) {
+/// An even spread that moves as little as can be.
+void spread(Group& group, const Topology& topology, Arena& arena, Places Member::*from, Places Member::*to) {
   Vec<PlaceId> places(arena);
   for (const TopicId topic : topics_of(group, arena)) {
     const TopicInfo& info = topology.topics[topic];
@@ -69,17 +76,22 @@ void assign_sticky(Group& group, const Topology& topology, Arena& arena) {
   }
   const std::size_t least = places.size() / group.members.size();
   std::size_t over = places.size() % group.members.size();
-  const Vec<PlaceId> left = keep_owned(group, places, least, over);
+  const Vec<PlaceId> left = keep_owned(group, places, least, over, from, to);
   for (const PlaceId place : left) {
     const auto fewer = [&](const Member* a, const Member* b) {
       const bool can_a = subscribed(*a, topology.places[place].topic),
                  can_b = subscribed(*b, topology.places[place].topic);
-      return can_a != can_b ? can_a : a->assigned.size() < b->assigned.size();
+      return can_a != can_b ? can_a : (a->*to).size() < (b->*to).size();
     };
-    Member* to = *std::min_element(group.members.begin(), group.members.end(), fewer);
-    if (subscribed(*to, topology.places[place].topic)) to->assigned.push_back(place);
+    Member* next = *std::min_element(group.members.begin(), group.members.end(), fewer);
+    if (subscribed(*next, topology.places[place].topic)) (next->*to).push_back(place);
   }
-  // What somebody else still holds is given away only in the next round, after its holder has released it.
+}
+
+void assign_sticky(Group& group, const Topology& topology, Arena& arena) {
+  spread(group, topology, arena, &Member::owned, &Member::assigned);
+  // What somebody else still holds is given away only in the next round, after
+  // its holder has released it.
   for (Member* m : group.members) {
     std::erase_if(m->assigned, [&](PlaceId place) {
       return std::any_of(group.members.begin(), group.members.end(),
@@ -101,9 +113,24 @@ void assign(Group& group, const Topology& topology) {
   if (cooperative) {
     assign_sticky(group, topology, arena);
   } else {
-    assign_range(group, topology, arena);
+    assign_range(group, topology, arena, &Member::assigned);
   }
   for (Member* m : group.members) std::sort(m->assigned.begin(), m->assigned.end());
+}
+
+void assign_targets(Group& group, const Topology& topology, bool range) {
+  if (group.members.empty()) return;
+  Arena& arena = *group.members.get_allocator().arena;
+  for (Member* m : group.members) {
+    m->before.swap(m->target);
+    m->target.clear();
+  }
+  if (range) {
+    assign_range(group, topology, arena, &Member::target);
+  } else {
+    spread(group, topology, arena, &Member::before, &Member::target);
+  }
+  for (Member* m : group.members) std::sort(m->target.begin(), m->target.end());
 }
 
 }  // namespace mqlab::sim::kafka

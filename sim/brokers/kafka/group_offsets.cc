@@ -1,5 +1,5 @@
-// Offsets of groups, and the group's state in its log: what a commit must fulfil, how a new coordinator reads
-// it back.
+// Offsets of groups, and the group's state in its log: what a commit must
+// fulfil, how a new coordinator reads it back.
 #include <algorithm>
 #include <cstring>
 
@@ -13,10 +13,11 @@ namespace {
 /// Record::id in a group's partition.
 constexpr MessageId offset_record = 1;  // key = place, digest = offset
 constexpr MessageId group_record = 2;   // payload = the members and what they were given
+constexpr MessageId expiry_record = 3;  // all offsets so far are forgotten (tombstones)
 constexpr std::uint32_t offset_record_bytes = 110;
 
-/// What clients are told when the group's log could not be written (kafka GroupCoordinatorService,
-/// handleOperationException).
+/// What clients are told when the group's log could not be written (kafka
+/// GroupCoordinatorService, handleOperationException).
 Error as_coordinator_error(Error error) {
   switch (error) {
     case Error::not_enough_replicas:
@@ -39,11 +40,17 @@ Error GroupCoordinator::check_commit(Group& group, std::uint32_t member, std::ui
   }
   Member* m = group.find(member);
   if (m == nullptr) return Error::unknown_member_id;
+  if (group.modern) {  // ConsumerGroup.validateMemberEpoch
+    const bool stale = generation != m->epoch;
+    if (!transactional && !stale) contact(group, *m);
+    if (!stale) return Error::none;
+    return transactional ? Error::illegal_generation : Error::stale_member_epoch;
+  }
   if (generation != group.generation) return Error::illegal_generation;
   if (transactional) return Error::none;
   contact(group, *m);
-  // While members are joining, commits of the generation that ends are taken; once the next one is out they
-  // are not.
+  // While members are joining, commits of the generation that ends are taken;
+  // once the next one is out they are not.
   return group.state == GroupState::completing ? Error::rebalance_in_progress : Error::none;
 }
 
@@ -110,7 +117,8 @@ Batch* GroupCoordinator::offsets_batch(const Vec<CommittedOffset>& offsets) cons
   batch->count = batch->capacity = static_cast<std::uint32_t>(offsets.size());
   batch->bytes = batch_overhead_bytes + offset_record_bytes * batch->count;
   if (batch->count == 0)
-    batch->count = 1, batch->capacity = 1;  // an empty commit still is a round through the log
+    batch->count = 1,
+    batch->capacity = 1;  // an empty commit still is a round through the log
   batch->records = static_cast<Record*>(arena.allocate(batch->capacity * sizeof(Record)));
   for (std::uint32_t i = 0; i < batch->count; ++i) {
     batch->records[i] = Record{};
@@ -140,11 +148,16 @@ void GroupCoordinator::finished(Pending* done, Error error) {
   const PendingKind kind = pending->kind;
   const std::uint32_t generation = pending->generation;
   node_.arena().recycle(pending);
+  if (kind == PendingKind::group && r != nullptr) {
+    if (group == nullptr || error != Error::none) return node_.reply(r, as_coordinator_error(error));
+    return answer_report(*group, static_cast<HeartbeatRequest*>(r));
+  }
   if (kind == PendingKind::group) {
     if (group != nullptr && group->generation == generation) become_stable(*group, error);
     return;
   }
-  // What timed out stands in the log all the same, and in the coordinator's memory.
+  // What timed out stands in the log all the same, and in the coordinator's
+  // memory.
   const bool stands = error == Error::none || error == Error::request_timed_out;
   if (group != nullptr && stands && kind == PendingKind::offset_commit) {
     for (const CommittedOffset& o : static_cast<OffsetCommitRequest*>(r)->offsets)
@@ -185,24 +198,60 @@ void GroupCoordinator::fetch(OffsetFetchRequest* r) {
   node_.drop(r);
 }
 
+// ---- expiry
+// ----------------------------------------------------------------------------------------------------------
+
+/// Nobody is in the group: its offsets are forgotten offsets.retention.minutes later, at the next look (kafka
+/// OffsetMetadataManager.cleanupExpiredOffsets, OffsetExpirationConditionImpl).
+void GroupCoordinator::emptied(const Group& group) {
+  const KafkaBroker& v = node_.cluster().values();
+  const Instant wanted = node_.world().now() + v.offsets_retention;
+  const std::int64_t looks =
+      ((wanted - node_.booted()).ns + v.offsets_retention_check.ns - 1) / v.offsets_retention_check.ns;
+  node_.world().schedule(node_.booted() + v.offsets_retention_check * looks, node_, on_group_timer,
+                         std::uint64_t{group.generation} << 32 | group.number, 0, offsets_end);
+}
+
+void GroupCoordinator::offsets_over(Group& group, std::uint32_t token) {
+  if (group.state != GroupState::empty || group.generation != token || group.offsets.empty()) return;
+  Vec<CommittedOffset> none(node_.arena());
+  Batch* batch = offsets_batch(none);
+  batch->records[0].id = expiry_record;
+  auto* pending = node_.arena().make<PendingGroup>();
+  pending->kind = PendingKind::group;
+  pending->group = group.number;
+  pending->generation = 0;
+  pending->deadline = node_.world().now() + node_.cluster().values().offsets_commit_timeout;
+  const Error error = node_.append(node_.cluster().offsets_of(group.number), batch, pending);
+  if (error != Error::none) return finished(pending, error);
+  group.offsets.clear();
+}
+
 const Vec<CommittedOffset>& GroupCoordinator::committed(std::uint32_t group) { return find(group)->offsets; }
 
 // ---- the group's state in its log
 // --------------------------------------------------------------------------------
 
-/// Writes the members and what they are given; become_stable() goes on.
-void GroupCoordinator::store(Group& group) {
+/// Writes the members and what they are given; become_stable() goes on, or
+/// `request` is answered.
+void GroupCoordinator::store(Group& group, HeartbeatRequest* request) {
   Vec<std::uint64_t> words(node_.arena());
   words.insert(words.end(), {group.generation, group.leader, group.members.size()});
   for (const Member* m : group.members) {
-    words.insert(words.end(), {m->id, m->static_instance, m->process, m->incarnation,
-                               reinterpret_cast<std::uint64_t>(m->client),
-                               static_cast<std::uint64_t>(m->session_timeout.ns),
-                               static_cast<std::uint64_t>(m->rebalance_timeout.ns),
-                               static_cast<std::uint64_t>(m->heartbeat_interval.ns), m->cooperative,
-                               m->topics.size(), m->assigned.size()});
+    words.insert(
+        words.end(),
+        {m->id, m->static_instance, m->process, m->incarnation, reinterpret_cast<std::uint64_t>(m->client),
+         static_cast<std::uint64_t>(m->session_timeout.ns),
+         static_cast<std::uint64_t>(m->rebalance_timeout.ns),
+         static_cast<std::uint64_t>(m->heartbeat_interval.ns),
+         (m->cooperative ? 1u : 0u) | (group.modern ? 2u : 0u), m->topics.size(), m->assigned.size()});
     words.insert(words.end(), m->topics.begin(), m->topics.end());
     words.insert(words.end(), m->assigned.begin(), m->assigned.end());
+    if (!group.modern) continue;
+    words.insert(words.end(), {m->epoch, m->owned.size(), m->target.size(), m->revoking.size()});
+    words.insert(words.end(), m->owned.begin(), m->owned.end());
+    words.insert(words.end(), m->target.begin(), m->target.end());
+    words.insert(words.end(), m->revoking.begin(), m->revoking.end());
   }
   Arena& arena = node_.arena();
   auto* batch = arena.make<Batch>();
@@ -220,6 +269,7 @@ void GroupCoordinator::store(Group& group) {
   pending->kind = PendingKind::group;
   pending->group = group.number;
   pending->generation = group.generation;
+  pending->request = request;
   pending->deadline = node_.world().now() + node_.cluster().values().offsets_commit_timeout;
   const Error error = node_.append(node_.cluster().offsets_of(group.number), batch, pending);
   if (error != Error::none) finished(pending, error);
@@ -241,17 +291,30 @@ void GroupCoordinator::read_image(Group& group, const Record& record) {
     m->session_timeout.ns = static_cast<std::int64_t>(*word++);
     m->rebalance_timeout.ns = static_cast<std::int64_t>(*word++);
     m->heartbeat_interval.ns = static_cast<std::int64_t>(*word++);
-    m->cooperative = *word++ != 0;
+    const std::uint64_t kind = *word++;
+    m->cooperative = (kind & 1) != 0;
+    group.modern = (kind & 2) != 0;
     const std::uint64_t topics = *word++;
     const std::uint64_t places = *word++;
     for (std::uint64_t i = 0; i < topics; ++i) m->topics.push_back(u32());
     for (std::uint64_t i = 0; i < places; ++i) m->assigned.push_back(u32());
     m->owned = m->assigned;
+    if (group.modern) {
+      m->epoch = u32();
+      const std::uint64_t sizes[] = {word[0], word[1], word[2]};
+      word += 3;
+      Vec<PlaceId>* const lists[] = {&m->owned, &m->target, &m->revoking};
+      m->owned.clear();
+      for (int i = 0; i < 3; ++i) {
+        for (std::uint64_t k = 0; k < sizes[i]; ++k) lists[i]->push_back(u32());
+      }
+    }
     group.members.push_back(m);
   }
 }
 
-/// kafka GroupMetadataManager.replay and OffsetMetadataManager.replay, to the end of the log.
+/// kafka GroupMetadataManager.replay and OffsetMetadataManager.replay, to the
+/// end of the log.
 void GroupCoordinator::replay(Group& group, const Log& log) {
   for (const LogEntry& e : log.entries()) {
     if (e.batch->control != Control::none) {
@@ -263,6 +326,7 @@ void GroupCoordinator::replay(Group& group, const Log& log) {
       const Record& record = e.batch->records[i];
       const auto offset = static_cast<std::int64_t>(record.digest);
       if (record.id == group_record) read_image(group, record);
+      if (record.id == expiry_record) group.offsets.clear();
       if (record.id != offset_record) continue;
       if (e.batch->transactional) {
         group.pending.push_back({e.batch->producer, record.key, offset});

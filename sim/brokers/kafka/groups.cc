@@ -23,9 +23,11 @@ void GroupCoordinator::load(const Partition& partition) {
   replay(*group, partition.replica(node_.index())->log);
   group->state = group->members.empty() ? GroupState::empty : GroupState::stable;
   for (Member* m : group->members) contact(*group, *m);  // every member is given a whole session
+  if (group->members.empty() && !group->offsets.empty()) emptied(*group);
 }
 
-/// What is parked is not answered: the members find the new coordinator when this one says it is none.
+/// What is parked is not answered: the members find the new coordinator when
+/// this one says it is none.
 void GroupCoordinator::resign(std::uint32_t number) {
   if (groups_.size() <= number || groups_[number] == nullptr) return;
   Group& group = *groups_[number];
@@ -56,8 +58,9 @@ void GroupCoordinator::join(JoinGroupRequest* r) {
   admit(*group, *member, r, fresh);
 }
 
-/// The member that asks; a new one for id 0. A static member that comes back takes over its own place under a
-/// new id, which fences the former holder. nullptr when the id is not known.
+/// The member that asks; a new one for id 0. A static member that comes back
+/// takes over its own place under a new id, which fences the former holder.
+/// nullptr when the id is not known.
 Member* GroupCoordinator::identify(Group& group, JoinGroupRequest& r, bool& fresh) {
   if (r.member != 0) return group.find(r.member);
   Member* member = nullptr;
@@ -65,8 +68,8 @@ Member* GroupCoordinator::identify(Group& group, JoinGroupRequest& r, bool& fres
     if (r.static_instance != 0 && m->static_instance == r.static_instance) member = m;
   }
   if (member == nullptr) {
-    // A client that asks for a new id beats under no older one any more (its answer was lost, or it gave it
-    // up).
+    // A client that asks for a new id beats under no older one any more (its
+    // answer was lost, or it gave it up).
     for (Member* m : group.members) {
       if (m->client != r.reply_to || m->static_instance != 0 || m->abandoned) continue;
       m->abandoned = true;
@@ -116,7 +119,8 @@ void GroupCoordinator::admit(Group& group, Member& m, JoinGroupRequest* r, bool 
       if (changed) return prepare(group);
       return answer_join(group, m);  // its first answer was lost, or it asks again
     case GroupState::stable:
-      // A follower that comes back unchanged goes on; a static member even as the group's leader.
+      // A follower that comes back unchanged goes on; a static member even as the
+      // group's leader.
       if (changed || (m.id == group.leader && m.static_instance == 0)) return prepare(group);
       answer_join(group, m);
       if (m.static_instance != 0) store(group);  // its new id
@@ -154,7 +158,8 @@ void GroupCoordinator::prepare(Group& group) {
   }
 }
 
-/// The initial delay begins anew while members keep coming, up to the rebalance timeout (InitialDelayedJoin).
+/// The initial delay begins anew while members keep coming, up to the rebalance
+/// timeout (InitialDelayedJoin).
 void GroupCoordinator::delay_over(Group& group) {
   if (group.newcomer && group.delay_left.ns > 0) {
     const Duration delay = std::min(node_.cluster().values().initial_rebalance_delay, group.delay_left);
@@ -176,7 +181,8 @@ void GroupCoordinator::maybe_complete(Group& group) {
   complete(group, false);
 }
 
-/// All have joined, or time is up: those that have not are out, but for static members.
+/// All have joined, or time is up: those that have not are out, but for static
+/// members.
 void GroupCoordinator::complete(Group& group, bool timed_out) {
   ++group.token;
   if (timed_out) {
@@ -189,6 +195,7 @@ void GroupCoordinator::complete(Group& group, bool timed_out) {
   if (group.members.empty()) {
     group.state = GroupState::empty;
     group.leader = 0;
+    emptied(group);
     return store(group);
   }
   group.state = GroupState::completing;
@@ -268,14 +275,17 @@ void GroupCoordinator::leave(LeaveGroupRequest* r) {
   if (m == nullptr) return node_.reply(r, Error::unknown_member_id);
   node_.reply(r, Error::none);
   remove(*group, *m, false);
-  if (group->state == GroupState::preparing) {
+  if (group->modern) {
+    regroup(*group);
+  } else if (group->state == GroupState::preparing) {
     maybe_complete(*group);
   } else if (group->state != GroupState::empty) {
     prepare(*group);
   }
 }
 
-/// Takes a member out. `tell`: it is not aware of it; its next heartbeat will say so.
+/// Takes a member out. `tell`: it is not aware of it; its next heartbeat will
+/// say so.
 void GroupCoordinator::remove(Group& group, Member& m, bool tell) {
   std::erase(group.members, &m);
   if (m.joining != nullptr) node_.reply(m.joining, Error::unknown_member_id);
@@ -290,13 +300,15 @@ void GroupCoordinator::remove(Group& group, Member& m, bool tell) {
 }
 
 void GroupCoordinator::heartbeat(HeartbeatRequest* r) {
+  if (r->consumer_protocol) return report(r);
   Group* group = find(r->group);
   if (group == nullptr) return node_.reply(r, Error::not_coordinator);
   Member* m = group->find(r->member);
   if (m == nullptr) return node_.reply(r, Error::unknown_member_id);
   if (r->generation != group->generation) return node_.reply(r, Error::illegal_generation);
   contact(*group, *m);
-  // (While the members wait for the assignment their heartbeats are taken as usual ones.)
+  // (While the members wait for the assignment their heartbeats are taken as
+  // usual ones.)
   node_.reply(r, group->state == GroupState::preparing ? Error::rebalance_in_progress : Error::none);
 }
 
@@ -316,6 +328,10 @@ void GroupCoordinator::timer(const SimEvent& event) {
     case delay_end:
       if (token == group.token && group.delaying) delay_over(group);
       return;
+    case revoke_end:
+      return revoke_over(group, event.x, token);
+    case offsets_end:
+      return offsets_over(group, token);
     default:
       MQLAB_CHECK(false && "unknown group timer");
   }

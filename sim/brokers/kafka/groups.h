@@ -1,8 +1,8 @@
-// The group coordinator of one node: classic groups and their offsets, kept in the log of the group's
-// partition of
-// __consumer_offsets. Heartbeats are arithmetic: a session can only end when its member's process stopped, so
-// only then an end is scheduled. Rules: kafka GroupMetadataManager (classicGroup…), ClassicGroup,
-// OffsetMetadataManager.
+// The group coordinator of one node: groups of both protocols and their
+// offsets, kept in the log of the group's partition of __consumer_offsets.
+// Heartbeats are arithmetic: a session can only end when its member's process
+// stopped, so only then an end is scheduled. Rules: kafka GroupMetadataManager
+// (classicGroup…), ClassicGroup, OffsetMetadataManager.
 #pragma once
 #include <cstdint>
 
@@ -41,7 +41,9 @@ class GroupCoordinator {
     beat,
     session_end,
     join_end,
-    delay_end
+    delay_end,
+    revoke_end,
+    offsets_end
   };  ///< SimEvent::y; a = group, x = member
   struct PendingGroup : Pending {
     std::uint32_t group = 0;
@@ -63,6 +65,17 @@ class GroupCoordinator {
   void remove(Group& group, Member& member, bool tell);
   void delay_over(Group& group);
 
+  // group_consumer.cc
+  void report(HeartbeatRequest* request);
+  Member* admit(Group& group, HeartbeatRequest& request);
+  void reconcile(Group& group, Member& member);
+  bool has_news(const Group& group, const Member& member) const;
+  bool held_by_other(const Group& group, const Member& member, PlaceId place) const;
+  void regroup(Group& group, const Member* except = nullptr);
+  void tell_others(Group& group, const Member* except);
+  void answer_report(Group& group, HeartbeatRequest* request);
+  void revoke_over(Group& group, std::uint32_t member, std::uint32_t token);
+
   // group_sessions.cc
   bool beats(const Member& member) const;
   Instant next_beat(const Member& member) const;
@@ -76,10 +89,12 @@ class GroupCoordinator {
   // group_offsets.cc
   Error check_commit(Group& group, std::uint32_t member, std::uint32_t generation, bool transactional);
   bool needs_verification(const ProducerLedger& ledger, const TxnOffsetCommitRequest& request) const;
+  void emptied(const Group& group);
+  void offsets_over(Group& group, std::uint32_t token);
   Batch* offsets_batch(const Vec<CommittedOffset>& offsets) const;
   template <class R>
   void append_offsets(R* request, Batch* batch, PendingKind kind);
-  void store(Group& group);
+  void store(Group& group, HeartbeatRequest* request = nullptr);
   void replay(Group& group, const Log& log);
   void read_image(Group& group, const Record& record);
 

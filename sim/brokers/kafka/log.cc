@@ -9,13 +9,19 @@ namespace mqlab::sim::kafka {
 
 void Log::append(Instant now, const LogEntry& entry, const KafkaTopic& topic) {
   MQLAB_CHECK(entry.base == end_);
-  // A full segment is flushed when the log rolls; by default that is the only flush there is (kafka
-  // UnifiedLog.roll).
-  if (segment_bytes_ > 0 && segment_bytes_ + entry.batch->bytes > topic.segment_bytes) {
+  // A segment that is full, or old, is flushed when the log rolls; by default that is the only flush there is
+  // (kafka UnifiedLog.roll, LogSegment.shouldRoll).
+  const bool full = active_.bytes > 0 && active_.bytes + entry.batch->bytes > topic.segment_bytes;
+  const bool old = active_.bytes > 0 && topic.segment_time.ns > 0 && now - active_.first > topic.segment_time;
+  if (full || old) {
     file_.synced();
-    segment_bytes_ = 0;
+    closed_.push_back(active_);
+    active_ = {};
   }
-  segment_bytes_ += entry.batch->bytes;
+  if (active_.bytes == 0) active_ = {end_, 0, now, now};
+  active_.bytes += entry.batch->bytes;
+  active_.newest = entry.appended;
+  bytes_ += entry.batch->bytes;
   entries_.push_back(entry);
   end_ = entry.end();
   file_.wrote(now, end_);
@@ -49,15 +55,51 @@ EpochEnd Log::epoch_end(std::int64_t epoch) const {
 
 void Log::truncate(std::int64_t end) {
   while (!entries_.empty() && entries_.back().end() > end) {
-    release(*arena_, entries_.back().batch);
+    const LogEntry& last = entries_.back();
+    while (last.base < active_.base && !closed_.empty()) {
+      active_ = closed_.back();
+      closed_.pop_back();
+    }
+    active_.bytes -= last.batch->bytes;
+    bytes_ -= last.batch->bytes;
+    release(*arena_, last.batch);
     entries_.pop_back();
   }
-  end_ = entries_.empty() ? 0 : entries_.back().end();
+  end_ = entries_.empty() ? std::min(start_, end) : entries_.back().end();
+  start_ = std::min(start_, end_);
   file_.truncated(end_);
 }
 
+void Log::restart(std::int64_t at) {
+  truncate(0);
+  start_ = end_ = at;
+}
+
+void Log::expire(Instant now, const KafkaTopic& topic, std::int64_t high_watermark) {
+  std::size_t dropped = 0;
+  while (dropped < entries_.size()) {
+    const Segment& oldest = closed_.empty() ? active_ : closed_.front();
+    const std::int64_t next = closed_.empty() ? end_ : closed_.size() > 1 ? closed_[1].base : active_.base;
+    const bool aged =
+        topic.retention_time != Duration::forever() && now - oldest.newest > topic.retention_time;
+    const bool large = topic.retention_bytes >= 0 &&
+                       bytes_ >= static_cast<std::uint64_t>(topic.retention_bytes) + oldest.bytes;
+    if (next > high_watermark || !(aged || large)) break;
+    for (; dropped < entries_.size() && entries_[dropped].base < next; ++dropped)
+      release(*arena_, entries_[dropped].batch);
+    bytes_ -= oldest.bytes;
+    start_ = next;
+    if (closed_.empty()) {
+      active_ = {};
+    } else {
+      closed_.pop_front();
+    }
+  }
+  entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dropped));
+}
+
 void Log::lose_power(Instant now, const KafkaTopic& topic, std::uint64_t bits) {
-  std::int64_t durable = file_.durable(now);
+  std::int64_t durable = std::max(file_.durable(now), start_);
   if (topic.flush_interval.ns > 0) {
     // The flush scheduler looks at a log once an interval and flushes what is older than one (kafka
     // LogManager).

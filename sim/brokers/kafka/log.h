@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/base/arena.h"
+#include "core/base/ring.h"
 #include "core/base/time.h"
 #include "core/scenario/kafka_settings.h"
 #include "sim/brokers/kafka/protocol.h"
@@ -29,8 +30,10 @@ struct EpochEnd {
 
 class Log {
  public:
-  explicit Log(Arena& arena) : arena_(&arena), entries_(arena), file_(arena) {}
+  explicit Log(Arena& arena) : arena_(&arena), entries_(arena), closed_(arena), file_(arena) {}
 
+  /// The first offset that is not deleted.
+  std::int64_t start() const { return start_; }
   std::int64_t end() const { return end_; }
   bool empty() const { return entries_.empty(); }
   const Vec<LogEntry>& entries() const { return entries_; }
@@ -47,6 +50,12 @@ class Log {
   EpochEnd epoch_end(std::int64_t epoch) const;
   /// Drops every batch that reaches beyond `end`.
   void truncate(std::int64_t end);
+  /// Drops everything and goes on from there: the leader's log begins above this one's end.
+  void restart(std::int64_t at);
+  /// Retention (kafka UnifiedLog.deleteOldSegments): from the oldest on, whole segments below the high
+  /// watermark whose newest record is too old, or that are too many bytes. The last one is rolled for it if
+  /// need be.
+  void expire(Instant now, const KafkaTopic& topic, std::int64_t high_watermark);
   /// All of it is on disk now.
   void flush() { file_.synced(); }
   /// Power is gone: what is not on disk is lost; of what may or may not have been written back, a prefix
@@ -55,12 +64,22 @@ class Log {
   void lose_power(Instant now, const KafkaTopic& topic, std::uint64_t bits);
 
  private:
+  struct Segment {
+    std::int64_t base = 0;
+    std::uint64_t bytes = 0;
+    Instant first = {};
+    Instant newest = {};
+  };
+
   Arena* arena_;
   Vec<LogEntry> entries_;
+  Ring<Segment> closed_;
+  Segment active_;
+  std::uint64_t bytes_ = 0;  ///< of all segments
   File file_;
+  std::int64_t start_ = 0;
   std::int64_t end_ = 0;
   std::uint64_t unflushed_records_ = 0;
-  std::uint64_t segment_bytes_ = 0;
 };
 
 /// The offset to which a follower's log must be cut before it can follow the leader's; −1 when it is a prefix

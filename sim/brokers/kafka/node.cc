@@ -75,6 +75,9 @@ void Node::on(const SimEvent& event) {
     case on_verify_again:
       verify_again(event.x);
       break;
+    case on_retention:
+      expire_logs();
+      break;
     case on_group_timer:
       groups().timer(event);
       break;
@@ -160,7 +163,10 @@ void Node::life_changed(ProcessId process, LifeChange change) {
   note_fetching();
   if (process == owner) {
     if (gone) crash(change == LifeChange::power_lost);
-    if (change == LifeChange::restarted) booted_ = world().now();
+    if (change == LifeChange::restarted) {
+      booted_ = world().now();
+      schedule_retention({});
+    }
     if (change != LifeChange::cut && change != LifeChange::joined) return;
   }
   if (!world().alive(owner)) return;
@@ -182,6 +188,7 @@ void Node::life_changed(ProcessId process, LifeChange change) {
 
 void Node::crash(bool power_loss) {
   ready_ = expiry_scheduled_ = check_scheduled_ = false;
+  retention_due_ = Instant::never();
   for (PlaceId place = 0; place < cluster_.places(); ++place) {
     const Partition* partition = cluster_.partition(place);
     Replica* replica = partition == nullptr ? nullptr : partition->replica(index_);
@@ -293,7 +300,7 @@ void Node::list_offsets(ListOffsetsRequest* r) {
   if (replica == nullptr || replica->lead == nullptr) {
     answer->error = p == nullptr ? Error::unknown_topic_or_partition : Error::not_leader_or_follower;
   } else {
-    answer->offset = r->latest ? fetch_bound(*replica, r->read_committed) : 0;
+    answer->offset = r->latest ? fetch_bound(*replica, r->read_committed) : replica->log.start();
   }
   send_answer(*r, answer);
   drop(r);

@@ -22,11 +22,12 @@ enum NodeEvent : std::uint16_t {
   on_metadata,                 ///< a = MetadataUpdate*
   on_alter_isr,  ///< at the controller's node: a = place, ISR and leader; x = leader epoch, y = version
   on_isr_check,
-  on_expire,             ///< the earliest deadline of what waits for replication
-  on_fetch_wait,         ///< x = token of the parked fetch
-  on_verify,             ///< at a transaction coordinator: a = Verification*
-  on_verified,           ///< back at the leader: x = token
-  on_verify_again,       ///< x = token
+  on_expire,        ///< the earliest deadline of what waits for replication
+  on_fetch_wait,    ///< x = token of the parked fetch
+  on_verify,        ///< at a transaction coordinator: a = Verification*
+  on_verified,      ///< back at the leader: x = token
+  on_verify_again,  ///< x = token
+  on_retention,
   on_group_timer,        ///< y = what; see GroupCoordinator
   on_transaction_timer,  ///< y = what; see TransactionCoordinator
   on_markers,            ///< at a leader: a = MarkerRequest*
@@ -139,6 +140,11 @@ class Node final : public Component {
   void attach_one(const Attach::Item& item, NodeIndex follower);
   void break_channels(NodeIndex other);
 
+  // node_retention.cc
+  void appended(const Partition& partition);
+  void expire_logs();
+  void schedule_retention(Duration after);
+
   // node_isr.cc
   void maybe_join(Partition& partition, Leadership& lead, std::uint32_t slot);
   void ask_isr(Partition& partition, Leadership& lead, NodeSet isr);
@@ -164,6 +170,7 @@ class Node final : public Component {
   bool ready_ = true;
   bool expiry_scheduled_ = false;
   bool check_scheduled_ = false;
+  Instant retention_due_ = Instant::never();
   NodeSet pending_flush_ = 0;  ///< followers whose channels got something to send
   NodeSet fetching_;           ///< nodes that run and hear this one and are heard
   NodeSet arriving_ = 0;       ///< leaders whose response is on its way here by arithmetic

@@ -20,7 +20,7 @@ bool Node::fetchable(const FetchRequest& r, bool& some) const {
     const Partition* partition = cluster_.partition(part.place);
     const Replica* replica = partition == nullptr ? nullptr : partition->replica(index_);
     if (replica == nullptr || replica->lead == nullptr) return true;
-    if (part.offset < 0 || part.offset > replica->log.end()) return true;
+    if (part.offset < replica->log.start() || part.offset > replica->log.end()) return true;
     if (part.offset >= replica->high_watermark) continue;  // cheap: most parts of an idle poll end here
     const std::int64_t bound = fetch_bound(*replica, r.read_committed);
     if (part.offset >= bound) continue;
@@ -78,7 +78,8 @@ void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answe
   }
   out.high_watermark = replica->high_watermark;
   out.last_stable = replica->lead->ledger.last_stable(replica->high_watermark);
-  if (part.offset < 0 || part.offset > replica->log.end()) {
+  out.log_start = replica->log.start();
+  if (part.offset < replica->log.start() || part.offset > replica->log.end()) {
     out.error = Error::offset_out_of_range;
     answer.parts.push_back(out);
     return;

@@ -117,6 +117,7 @@ void Node::write(Partition& partition, Replica& replica, Batch* batch) {
   const LogEntry entry = {replica.log.end(), batch, world().now(), batch->count, lead.epoch};
   lead.ledger.appended(*batch, entry.base);
   replica.log.append(world().now(), entry, partition.topic);
+  appended(partition);
   for (std::uint32_t s = 0; s < partition.replication; ++s) {
     const NodeIndex node = partition.node(s);
     if (has(lead.attached, node)) mark_dirty(partition, lead.followers[s], node);

@@ -154,6 +154,7 @@ bool Node::respond_part(Channel& channel, NodeIndex follower, PlaceId place, std
   part.epoch = replica.lead->epoch;
   part.high_watermark = replica.high_watermark;
   part.truncate_to = progress.truncate_to;
+  if (progress.end < replica.log.start()) part.truncate_to = replica.log.start();  // what it wants is deleted
   bool more = false;
   if (part.truncate_to < 0) {
     const KafkaBroker& v = cluster_.values();
@@ -208,9 +209,14 @@ void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) 
     for (std::uint32_t i = 0; i < part.count; ++i) release(arena(), entries[i].batch);
     return;
   }
-  if (part.truncate_to >= 0) replica.log.truncate(part.truncate_to);
+  if (part.truncate_to > replica.log.end()) {
+    replica.log.restart(part.truncate_to);
+  } else if (part.truncate_to >= 0) {
+    replica.log.truncate(part.truncate_to);
+  }
   for (std::uint32_t i = 0; i < part.count; ++i)
     replica.log.append(world().now(), entries[i], partition.topic);
+  if (part.count > 0) appended(partition);
   part.end = replica.log.end();
   replica.high_watermark = std::min(std::max(part.high_watermark, replica.high_watermark), part.end);
 }
@@ -255,11 +261,12 @@ void Node::note_fetch(Partition& partition, Leadership& lead, std::uint32_t slot
   maybe_join(partition, lead, slot);
 }
 
-/// Raises the high watermark: the least log end of the maximal in-sync set. It stands still while fewer than
-/// min.insync.replicas are in sync (KAFKA-15583, since 3.7).
+/// Raises the high watermark: the least log end of the maximal in-sync set. Since 3.7 it stands still while
+/// fewer than min.insync.replicas are in sync (KAFKA-15583).
 void Node::advance(Partition& partition, Replica& replica) {
   Leadership& lead = *replica.lead;
-  if (size_of(lead.isr) < partition.topic.min_insync_replicas) return;
+  if (size_of(lead.isr) < partition.topic.min_insync_replicas && cluster_.values().version >= Version{3, 7})
+    return;
   std::int64_t least = replica.log.end();
   const auto in_sync = static_cast<NodeSet>(lead.isr | lead.joining);
   for (std::uint32_t s = 0; s < partition.replication; ++s) {

@@ -1,6 +1,7 @@
-// What simulated Kafka clients and brokers say to each other: Kafka's requests with the fields that change
-// behaviour. A request or answer is one arena object; the receiver gives it back with Arena::recycle once it
-// has read it (arrays inside are Vec and must be destroyed: use destroy()).
+// What simulated Kafka clients and brokers say to each other: Kafka's requests
+// with the fields that change behaviour. A request or answer is one arena
+// object; the receiver gives it back with Arena::recycle once it has read it
+// (arrays inside are Vec and must be destroyed: use destroy()).
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -44,9 +45,13 @@ enum class Error : std::int16_t {
   fenced_instance_id = 82,
   unstable_offset_commit = 88,
   producer_fenced = 90,
+  fenced_member_epoch = 110,
+  unreleased_instance_id = 111,
+  stale_member_epoch = 113,
   transaction_abortable = 120,
   disconnected = -2,    ///< not on the wire: the client's own word for a closed connection
-  timed_out_local = -3  ///< not on the wire: the client gave the request up (request or socket timeout)
+  timed_out_local = -3  ///< not on the wire: the client gave the request up
+                        ///< (request or socket timeout)
 };
 
 /// One record as a producer gave it.
@@ -63,9 +68,9 @@ struct Record {
 
 enum class Control : std::uint8_t { none, commit, abort };
 
-/// A record batch. Shared by the producer that may resend it, the leader's log and the followers' logs:
-/// counted, given back when the last of them drops it. Offsets are the log's own (see LogEntry on the
-/// broker's side).
+/// A record batch. Shared by the producer that may resend it, the leader's log
+/// and the followers' logs: counted, given back when the last of them drops it.
+/// Offsets are the log's own (see LogEntry on the broker's side).
 struct Batch {
   std::uint32_t references = 1;
   std::uint32_t count = 0;     ///< records; 1 for a control batch, which has no records
@@ -98,13 +103,15 @@ struct Request {
   RequestKind kind = RequestKind::none;
   ProcessId from = no_process;
   std::uint32_t correlation = 0;
-  Component* reply_to = nullptr;  ///< answers go here as SimEvent{kind = answer_event, a = Answer*}
+  Component* reply_to = nullptr;  ///< answers go here as SimEvent{kind =
+                                  ///< answer_event, a = Answer*}
   bool answer_lost = false;       ///< a fault: carry it out, send nothing back
 };
 inline constexpr std::uint16_t request_event = 1;  ///< at a broker node: a = Request*
 inline constexpr std::uint16_t answer_event = 1;   ///< at a client: a = Answer*
 
-/// `error` is `disconnected` when the node refuses connections: its process runs but has not started up yet.
+/// `error` is `disconnected` when the node refuses connections: its process
+/// runs but has not started up yet.
 struct Answer {
   RequestKind kind = RequestKind::none;
   ProcessId from = no_process;
@@ -114,15 +121,17 @@ struct Answer {
 
 struct ProducePart {
   PlaceId place = no_place;
-  Batch* batch = nullptr;  ///< referenced (counted) for the request's life; the broker drops that one
+  Batch* batch = nullptr;  ///< referenced (counted) for the request's life; the
+                           ///< broker drops that one
 };
 struct ProduceRequest : Request {
   explicit ProduceRequest(Arena& a) : parts(a) {}
   std::int8_t acks = -1;  ///< −1 all, 0 (no answer is sent), 1
   Duration timeout = Duration::seconds(30);
   std::uint32_t transactional_id = 0;  ///< number of the transactional id; 0 = none
-  bool second_protocol = false;  ///< of transactions: adds its partitions to the transaction (version 12)
-  Vec<ProducePart> parts;        ///< at most one batch a partition
+  bool second_protocol = false;        ///< of transactions: adds its partitions to the
+                                       ///< transaction (version 12)
+  Vec<ProducePart> parts;              ///< at most one batch a partition
 };
 struct ProducedPart {
   PlaceId place = no_place;
@@ -140,8 +149,9 @@ struct FetchPart {
   std::int64_t offset = 0;
   std::uint32_t max_bytes = 0;
 };
-/// One fetch a client and node: a new one replaces what that node still parks for `reply_to` (whose answer,
-/// if it is on its way already, the client ignores by its correlation).
+/// One fetch a client and node: a new one replaces what that node still parks
+/// for `reply_to` (whose answer, if it is on its way already, the client
+/// ignores by its correlation).
 struct FetchRequest : Request {
   explicit FetchRequest(Arena& a) : parts(a) {}
   bool read_committed = false;
@@ -150,7 +160,8 @@ struct FetchRequest : Request {
   Duration max_wait = {};  ///< the broker parks it so long; parked fetches cost no events
   Vec<FetchPart> parts;
 };
-/// Records of one batch within a fetch answer: [first, first + count) of batch->records.
+/// Records of one batch within a fetch answer: [first, first + count) of
+/// batch->records.
 struct FetchedRecords {
   Batch* batch = nullptr;  ///< referenced (counted) for the answer's life
   std::uint32_t first = 0;
@@ -160,7 +171,8 @@ struct FetchedRecords {
 struct FetchedPart {
   PlaceId place = no_place;
   Error error = Error::none;
-  std::int64_t next_offset = 0;  ///< where to read on; passes markers and, if read_committed, aborted records
+  std::int64_t next_offset = 0;  ///< where to read on; passes markers and, if
+                                 ///< read_committed, aborted records
   std::int64_t high_watermark = -1;
   std::int64_t last_stable = -1;
   std::int64_t log_start = 0;
@@ -183,7 +195,8 @@ struct ListOffsetsAnswer : Answer {
   std::int64_t offset = -1;
 };
 
-/// Classic group protocol. Groups and members go by number (resolved at setup; members by the coordinator).
+/// Classic group protocol. Groups and members go by number (resolved at setup;
+/// members by the coordinator).
 struct JoinGroupRequest : Request {
   explicit JoinGroupRequest(Arena& a) : owned(a), topics(a) {}
   std::uint32_t group = 0;
@@ -201,7 +214,8 @@ struct JoinGroupAnswer : Answer {
   std::uint32_t member = 0;
   std::uint32_t generation = 0;
 };
-/// The assignor runs on the coordinator's side (range or cooperative-sticky, as the leader's client would).
+/// The assignor runs on the coordinator's side (range or cooperative-sticky, as
+/// the leader's client would).
 struct SyncGroupRequest : Request {
   std::uint32_t group = 0;
   std::uint32_t member = 0;
@@ -212,18 +226,35 @@ struct SyncGroupAnswer : Answer {
   std::uint32_t generation = 0;
   Vec<PlaceId> places;
 };
-struct HeartbeatRequest : Request {  ///< sent only when its answer could matter; idle beats are computed
+/// Sent only when its answer could matter; idle beats are computed. The
+/// consumer protocol (KIP-848) has no other request: it joins with generation 0
+/// (its member epoch), reports what it holds and is told what it may hold.
+struct HeartbeatRequest : Request {
+  explicit HeartbeatRequest(Arena& a) : owned(a), topics(a) {}
   std::uint32_t group = 0;
   std::uint32_t member = 0;
   std::uint32_t generation = 0;
+  bool consumer_protocol = false;  ///< the fields below count
+  std::uint32_t static_instance = 0;
+  Duration rebalance_timeout = {};
+  Vec<PlaceId> owned;
+  Vec<TopicId> topics;
+};
+struct HeartbeatAnswer : Answer {  ///< consumer protocol
+  explicit HeartbeatAnswer(Arena& a) : places(a) {}
+  std::uint32_t member = 0;
+  std::uint32_t generation = 0;
+  Vec<PlaceId> places;
 };
 struct LeaveGroupRequest : Request {
   std::uint32_t group = 0;
   std::uint32_t member = 0;
 };
-/// From the coordinator to a member, without request: the answer that the member's next heartbeat would bring
-/// (rebalance in progress, unknown member, not coordinator). Sent at the instant that heartbeat would have
-/// been answered. A coordinator that dies tells nothing: the client learns of it by Component::life_changed.
+/// From the coordinator to a member, without request: the answer that the
+/// member's next heartbeat would bring (rebalance in progress, unknown member,
+/// not coordinator). Sent at the instant that heartbeat would have been
+/// answered. A coordinator that dies tells nothing: the client learns of it by
+/// Component::life_changed.
 inline constexpr std::uint16_t heartbeat_event = 2;  ///< at a client: x = Error, y = generation, a = member
 
 struct CommittedOffset {
@@ -240,7 +271,8 @@ struct OffsetCommitRequest : Request {
 struct OffsetFetchRequest : Request {
   explicit OffsetFetchRequest(Arena& a) : places(a) {}
   std::uint32_t group = 0;
-  bool require_stable = false;  ///< librdkafka: only when isolation.level=read_committed; Java: always
+  bool require_stable = false;  ///< librdkafka: only when
+                                ///< isolation.level=read_committed; Java: always
   Vec<PlaceId> places;
 };
 struct OffsetFetchAnswer : Answer {
@@ -255,7 +287,8 @@ struct FindCoordinatorRequest : Request {
 struct FindCoordinatorAnswer : Answer {
   ProcessId node = no_process;
 };
-/// Which node leads each place, and which one coordinates what, as one broker knows it.
+/// Which node leads each place, and which one coordinates what, as one broker
+/// knows it.
 struct MetadataRequest : Request {};
 struct MetadataAnswer : Answer {
   explicit MetadataAnswer(Arena& a) : leaders(a), epochs(a) {}
@@ -263,9 +296,9 @@ struct MetadataAnswer : Answer {
   Vec<std::uint32_t> epochs;
 };
 
-// Transactions. First protocol: what librdkafka speaks, and Java's client to brokers before 4.0. Second
-// (KIP-890 part 2, transaction.version 2): every EndTxn raises the epoch, and a first write adds its
-// partition by itself.
+// Transactions. First protocol: what librdkafka speaks, and Java's client to
+// brokers before 4.0. Second (KIP-890 part 2, transaction.version 2): every
+// EndTxn raises the epoch, and a first write adds its partition by itself.
 struct InitProducerIdRequest : Request {
   std::uint32_t transactional_id = 0;  ///< 0 = idempotent only
   Duration timeout = {};
@@ -319,23 +352,25 @@ void destroy(Arena& arena, T* object) {
   arena.recycle(object);
 }
 
-/// Source of the overheads: kafka DefaultRecord (21 at most, varints in fact), DefaultRecordBatch (61).
+/// Source of the overheads: kafka DefaultRecord (21 at most, varints in fact),
+/// DefaultRecordBatch (61).
 inline constexpr std::uint32_t batch_overhead_bytes = 61;
 
 /// Bytes of a zigzag varint of n ≥ 0 (kafka ByteUtils.sizeOfVarint).
 constexpr std::uint32_t varint_bytes(std::uint64_t n) {
   return (static_cast<std::uint32_t>(std::bit_width(n << 1 | 1)) + 6) / 7;
 }
-/// Key, value and header count with their lengths; `key_bytes` < 0 = no key; the lab sends no record headers
-/// (kafka DefaultRecord.sizeOf).
+/// Key, value and header count with their lengths; `key_bytes` < 0 = no key;
+/// the lab sends no record headers (kafka DefaultRecord.sizeOf).
 constexpr std::uint32_t record_body_bytes(std::int32_t key_bytes, std::uint32_t value_bytes) {
   const std::uint32_t key = key_bytes < 0 ? 1
                                           : varint_bytes(static_cast<std::uint32_t>(key_bytes)) +
                                                 static_cast<std::uint32_t>(key_bytes);
   return key + varint_bytes(value_bytes) + value_bytes + 1;
 }
-/// Encoded bytes of one record in a batch (kafka DefaultRecord.sizeInBytes): length, attributes, timestamp
-/// and offset relative to the batch's first, body.
+/// Encoded bytes of one record in a batch (kafka DefaultRecord.sizeInBytes):
+/// length, attributes, timestamp and offset relative to the batch's first,
+/// body.
 constexpr std::uint32_t record_bytes(std::int32_t key_bytes, std::uint32_t value_bytes,
                                      std::uint32_t offset_delta, std::uint64_t timestamp_delta_ms) {
   const std::uint32_t inner = 1 + varint_bytes(timestamp_delta_ms) + varint_bytes(offset_delta) +

@@ -16,6 +16,8 @@ Answer* make_answer(Arena& arena, RequestKind kind) {
       return arena.make<JoinGroupAnswer>();
     case RequestKind::sync_group:
       return arena.make<SyncGroupAnswer>(arena);
+    case RequestKind::heartbeat:
+      return arena.make<HeartbeatAnswer>(arena);
     case RequestKind::offset_fetch:
       return arena.make<OffsetFetchAnswer>(arena);
     case RequestKind::find_coordinator:
@@ -88,6 +90,8 @@ void destroy_answer(Arena& arena, Answer* answer) {
       return destroy(arena, static_cast<JoinGroupAnswer*>(answer));
     case RequestKind::sync_group:
       return destroy(arena, static_cast<SyncGroupAnswer*>(answer));
+    case RequestKind::heartbeat:
+      return destroy(arena, static_cast<HeartbeatAnswer*>(answer));
     case RequestKind::offset_fetch:
       return destroy(arena, static_cast<OffsetFetchAnswer*>(answer));
     case RequestKind::find_coordinator:

@@ -22,11 +22,9 @@ Consumer::Consumer(KafkaClient& client)
       coordinator_(false, client.plan().group, due::group_coordinator, asks::consumer) {
   const ClientPlan& plan = client.plan();
   partitions_.resize(plan.input_partitions);
-  ready_.reserve(plan.inputs.size());
   for (const InputPlan& input : plan.inputs) {
     for (std::uint32_t p = 0; p < input.partitions; ++p)
       partitions_[input.first_index + p].place = input.first_place + p;
-    ready_.emplace_back(client.arena());
   }
   lanes_.resize(client.wire().size());
 }
@@ -95,7 +93,8 @@ void Consumer::poll_wait_fired(const SimEvent& event) {
     poll_wait_.set_by(client_.world(), client_, due::poll_wait, parked.until);
 }
 
-/// The application is back from poll: from now on it has max.poll.interval.ms to come again.
+/// The application is back from poll: from now on it has max.poll.interval.ms
+/// to come again.
 void Consumer::end_poll(std::size_t parked) {
   parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(parked));
   if (!parked_.empty() || observer_) return;
@@ -109,8 +108,8 @@ void Consumer::fail_parked(ErrorClass error, Error code) {
   }
 }
 
-/// Answers outstanding fetches with what is there. Nothing is handed over between revoking and release: the
-/// application is inside its callback then.
+/// Answers outstanding fetches with what is there. Nothing is handed over
+/// between revoking and release: the application is inside its callback then.
 void Consumer::deliver() {
   bool any = false;
   for (std::size_t i = 0; i < parked_.size() && !revoke_.posted;) {
@@ -120,34 +119,30 @@ void Consumer::deliver() {
   }
   if (revoke_.pending && polling()) serve_rebalance();
   if (!any) return;
-  // java: the next fetches are sent before poll returns (KafkaConsumer.poll); librdkafka goes on as long as
-  // its queue is below its limits.
+  // java: the next fetches are sent before poll returns (KafkaConsumer.poll);
+  // librdkafka goes on as long as its queue is below its limits.
   fetch_all();
 }
 
 bool Consumer::hand_over(std::size_t at) {
   const Parked parked = parked_[at];
-  const ClientPlan& plan = client_.plan();
-  std::size_t input = 0;
-  while (input < plan.inputs.size() && plan.inputs[input].port != parked.port) ++input;
-  if (input == plan.inputs.size() || ready_[input].empty()) return false;
-  Ring<Chunk>& ready = ready_[input];
+  if (ready_.empty()) return false;
   const std::uint32_t most = java_ ? std::min(parked.max, settings_.max_poll_records) : parked.max;
   messages_.clear();
-  while (!ready.empty() && messages_.size() < most) {
-    Chunk& chunk = ready.front();
+  while (!ready_.empty() && messages_.size() < most) {
+    Chunk& chunk = ready_.front();
     InPartition& p = partitions_[chunk.partition];
     if (chunk.version != p.version) {  // voided since
       if (chunk.batch != nullptr) {
         buffered_bytes_ -= chunk.batch->bytes;
         mqlab::sim::kafka::release(client_.arena(), chunk.batch);
       }
-      ready.pop_front();
+      ready_.pop_front();
       continue;
     }
     if (chunk.batch == nullptr) {
       p.position = chunk.offset;
-      ready.pop_front();
+      ready_.pop_front();
       continue;
     }
     const auto room = static_cast<std::uint32_t>(most - messages_.size());
@@ -168,8 +163,9 @@ bool Consumer::hand_over(std::size_t at) {
       m.timestamp = record->timestamp;
     }
     p.position = chunk.offset + n;
-    // librdkafka stores the offset when it hands the record over (rd_kafka_op_handle_std →
-    // rd_kafka_fetch_op_app_ prepare): auto-commit may commit what the application has only just got.
+    // librdkafka stores the offset when it hands the record over
+    // (rd_kafka_op_handle_std → rd_kafka_fetch_op_app_ prepare): auto-commit
+    // may commit what the application has only just got.
     if (!java_ && settings_.auto_store) p.stored = p.position;
     p.buffered -= n;
     if (chunk.batch->payloads) {
@@ -182,7 +178,7 @@ bool Consumer::hand_over(std::size_t at) {
     if (chunk.count > 0) break;
     buffered_bytes_ -= chunk.batch->bytes;
     mqlab::sim::kafka::release(client_.arena(), chunk.batch);
-    ready.pop_front();
+    ready_.pop_front();
   }
   if (messages_.empty()) return false;
   Event delivered;
@@ -251,7 +247,8 @@ void Consumer::seek(const Effect& effect) {
   for (const PlacePosition& to : effect.places) {
     InPartition* p = find(to.place);
     if (p == nullptr || p->state == InPartition::State::none || p->state == InPartition::State::assigned) {
-      all = false;  // java: IllegalStateException "No current assignment for partition"
+      all = false;  // java: IllegalStateException "No current assignment for
+                    // partition"
       continue;
     }
     p->state = InPartition::State::reading;
@@ -283,8 +280,8 @@ void Consumer::leave(const Effect& effect) {
   close();
 }
 
-/// java close(): auto-commit, then LeaveGroup of a dynamic member; librdkafka rd_kafka_consumer_close
-/// likewise.
+/// java close(): auto-commit, then LeaveGroup of a dynamic member; librdkafka
+/// rd_kafka_consumer_close likewise.
 void Consumer::close() {
   if (observer_ || state_ == State::gone) return;
   commit_automatically(false);
@@ -312,6 +309,13 @@ void Consumer::answered(const Pending& pending, Answer* answer) {
     case RequestKind::sync_group:
       requested_ = false;
       return synced(static_cast<SyncGroupAnswer*>(answer));
+    case RequestKind::heartbeat:
+      if (pending.context == reports) {
+        requested_ = false;
+        return reported(static_cast<HeartbeatAnswer*>(answer));
+      }
+      destroy(arena, static_cast<HeartbeatAnswer*>(answer));
+      return ended(pending, error);
     case RequestKind::offset_fetch:
       requested_ = false;
       return offsets_fetched(static_cast<OffsetFetchAnswer*>(answer));
@@ -353,6 +357,10 @@ void Consumer::failed(const Pending& pending, Error error) {
     case RequestKind::join_group:
     case RequestKind::sync_group:
     case RequestKind::offset_fetch:
+      requested_ = false;
+      return group_error(error);
+    case RequestKind::heartbeat:
+      if (pending.context != reports) return ended(pending, error);
       requested_ = false;
       return group_error(error);
     case RequestKind::list_offsets:

@@ -1,8 +1,10 @@
-// The consumer of a Kafka client: membership of a group, fetching ahead, offsets.
+// The consumer of a Kafka client: membership of a group, fetching ahead,
+// offsets.
 //
-// A fetch effect is the application's poll. What a real client does only inside poll happens here only while
-// a fetch is outstanding: rebalance callbacks in both flavours; joining, fetching and auto-commit in Java's.
-// librdkafka does those in the background.
+// A fetch effect is the application's poll. What a real client does only inside
+// poll happens here only while a fetch is outstanding: rebalance callbacks in
+// both flavours; joining, fetching and auto-commit in Java's. librdkafka does
+// those in the background.
 #pragma once
 #include <cstdint>
 
@@ -19,7 +21,8 @@ class KafkaClient;
 
 /// Records of one batch that were fetched and not handed over yet.
 struct Chunk {
-  Batch* batch = nullptr;       ///< referenced; nullptr = only moves the position (markers, aborted records)
+  Batch* batch = nullptr;       ///< referenced; nullptr = only moves the position
+                                ///< (markers, aborted records)
   std::uint32_t partition = 0;  ///< index among the consumer's partitions
   std::uint32_t version = 0;    ///< of the partition when it was fetched: another one since = void
   std::uint32_t first = 0;
@@ -70,9 +73,10 @@ class Consumer {
 
   std::uint32_t member() const { return member_; }
   std::uint32_t generation() const { return generation_; }
-  /// Which member this client was when the application was given that generation's partitions: the group
-  /// metadata that an application takes along then. Asked for later, after the member was thrown out,
-  /// metadata are empty, and an empty member passes the coordinator unchecked
+  /// Which member this client was when the application was given that
+  /// generation's partitions: the group metadata that an application takes
+  /// along then. Asked for later, after the member was thrown out, metadata are
+  /// empty, and an empty member passes the coordinator unchecked
   /// (ClassicGroup.validateOffsetCommit).
   std::uint32_t member_of(std::uint32_t generation) const {
     return generation == told_generation_ ? told_member_ : member_;
@@ -109,7 +113,8 @@ class Consumer {
     stable,
     gone,  ///< left for good
   };
-  struct Parked {  ///< an outstanding fetch effect
+  static constexpr std::uint64_t reports = 1;  ///< context of the consumer protocol's heartbeats
+  struct Parked {                              ///< an outstanding fetch effect
     OpId op = 0;
     std::uint8_t port = 0;
     std::uint32_t max = 0;
@@ -141,7 +146,8 @@ class Consumer {
   bool java() const { return java_; }
   InPartition* find(PlaceId place);
   bool polling() const { return !parked_.empty(); }
-  /// Whether the application would be told now: it is in poll, or has not begun to.
+  /// Whether the application would be told now: it is in poll, or has not begun
+  /// to.
   bool may_call_back() const { return polling() || !ever_polled_; }
   bool holds_any() const;
 
@@ -158,6 +164,9 @@ class Consumer {
   void advance();
   void join();
   void sync();
+  void report();
+  void reported(HeartbeatAnswer* answer);
+  void take_assignment();
   void joined(const JoinGroupAnswer& answer);
   void synced(SyncGroupAnswer* answer);
   void group_error(Error error);
@@ -204,21 +213,24 @@ class Consumer {
   const bool observer_;
   Vec<InPartition> partitions_;
   Vec<Parked> parked_;
-  Vec<Ring<Chunk>> ready_;  ///< by input, in order of arrival
-  Vec<Batch*> handed_;      ///< whose payloads the module may still look at
-  Vec<Message> messages_;   ///< scratch
+  Ring<Chunk> ready_;      ///< of all inputs, in order of arrival: a poll takes what
+                           ///< comes first
+  Vec<Batch*> handed_;     ///< whose payloads the module may still look at
+  Vec<Message> messages_;  ///< scratch
   Vec<Lane> lanes_;
   Vec<Commit*> commits_;
   std::uint64_t buffered_bytes_ = 0;
   bool ever_polled_ = false;
-  bool no_position_ = false;  ///< a partition has none, and auto.offset.reset gives none: polls fail
+  bool no_position_ = false;  ///< a partition has none, and auto.offset.reset
+                              ///< gives none: polls fail
   // membership
   State state_ = State::out;
   Coordinator coordinator_;
   std::uint32_t member_ = 0;
   std::uint32_t generation_ = 0;
-  std::uint32_t told_member_ = 0, told_generation_ = 0;  ///< at the latest `assigned`
-  bool requested_ = false;                               ///< the state's request is under way
+  std::uint32_t told_member_ = 0,
+                told_generation_ = 0;  ///< at the latest `assigned`
+  bool requested_ = false;             ///< the state's request is under way
   bool beating_ = false;
   bool beat_due_ = false;
   bool rejoin_ = false;  ///< once this round is through, join again

@@ -123,16 +123,14 @@ void Consumer::take(FetchAnswer& answer, const FetchedPart& part) {
     return;
   }
   const auto index = static_cast<std::uint32_t>(p - partitions_.data());
-  std::size_t input = client_.plan().inputs.size() - 1;
-  while (client_.plan().inputs[input].first_index > index) --input;
   std::int64_t end = p->fetched;
   for (std::uint32_t i = 0; i < part.runs; ++i, ++run) {
-    ready_[input].push_back({run->batch, index, p->version, run->first, run->count, run->offset});
+    ready_.push_back({run->batch, index, p->version, run->first, run->count, run->offset});
     p->buffered += run->count;
     buffered_bytes_ += run->batch->bytes;
     end = run->offset + run->count;
   }
-  if (end != part.next_offset) ready_[input].push_back({nullptr, index, p->version, 0, 0, part.next_offset});
+  if (end != part.next_offset) ready_.push_back({nullptr, index, p->version, 0, 0, part.next_offset});
   p->fetched = part.next_offset;
 }
 

@@ -1,4 +1,5 @@
-// Whether this member is still one: heartbeats, the session, the poll interval, leaving.
+// Whether this member is still one: heartbeats, the session, the poll interval,
+// leaving.
 #include <algorithm>
 
 #include "sim/clients/kafka/client.h"
@@ -18,11 +19,15 @@ void Consumer::beat() {
   if (state_ != State::stable && state_ != State::offsets && state_ != State::telling &&
       state_ != State::releasing)
     return;
+  if (settings_.consumer_protocol) {
+    beat_due_ = false;
+    return rebalance();
+  }
   const NodeIndex node = coordinator_.node(client_);
   if (node == no_node) return;
   beat_due_ = false;
   beating_ = true;
-  auto* request = client_.arena().make<HeartbeatRequest>();
+  auto* request = client_.arena().make<HeartbeatRequest>(client_.arena());
   request->group = client_.plan().group;
   request->member = member_;
   request->generation = generation_;
@@ -40,9 +45,10 @@ void Consumer::coordinator_found(const FindCoordinatorAnswer& answer) {
 void Consumer::coordinator_failed() { coordinator_.failed(client_); }
 void Consumer::coordinator_fired(const SimEvent& event) { coordinator_.timer_fired(client_, event); }
 
-/// The coordinator does not answer any more: the next heartbeat is a real one, and librdkafka gives its
-/// partitions up when none was answered for the session's time (rd_kafka_cgrp_session_timeout_check). Java
-/// leaves that to the coordinator.
+/// The coordinator does not answer any more: the next heartbeat is a real one,
+/// and librdkafka gives its partitions up when none was answered for the
+/// session's time (rd_kafka_cgrp_session_timeout_check). Java leaves that to
+/// the coordinator.
 void Consumer::coordinator_silent() {
   if (observer_ || member_ == 0 || state_ == State::gone) return;
   beat_due_ = true;
@@ -80,8 +86,10 @@ void Consumer::session_fired(const SimEvent& event) {
   if (session_.fired(client_.world(), client_, event)) lose(true);
 }
 
-/// java: "consumer poll timeout has expired" → LeaveGroup, the partitions are lost at the next poll;
-/// librdkafka rd_kafka_cgrp_max_poll_interval_check_tmr_cb likewise. A static member only falls silent.
+/// java: "consumer poll timeout has expired" → LeaveGroup, the partitions are
+/// lost at the next poll; librdkafka
+/// rd_kafka_cgrp_max_poll_interval_check_tmr_cb likewise. A static member only
+/// falls silent.
 void Consumer::poll_limit_fired(const SimEvent& event) {
   if (!poll_limit_.fired(client_.world(), client_, event) || polling() || observer_) return;
   if (state_ == State::gone || member_ == 0) return;

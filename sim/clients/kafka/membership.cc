@@ -1,9 +1,10 @@
-// Membership of a group by the classic protocol: join, sync, committed offsets, assigned; revoking, release,
-// join.
+// Membership of a group. Classic protocol: join, sync, committed offsets,
+// assigned; revoking, release, join. Consumer protocol (KIP-848): the same
+// steps, with one request, the heartbeat, in place of join and sync.
 //
-// Heartbeats are computed, not sent: the coordinator tells what one would have brought (heartbeat_event). A
-// real one goes out only when its answer is open: after the coordinator moved or fell silent, or this process
-// was paused.
+// Heartbeats are computed, not sent: the coordinator tells what one would have
+// brought (heartbeat_event). A real one goes out only when its answer is open:
+// after the coordinator moved or fell silent, or this process was paused.
 #include <algorithm>
 
 #include "sim/clients/kafka/client.h"
@@ -44,8 +45,10 @@ void Consumer::membership_fired(const SimEvent& event) {
 // ---- join and sync
 // ---------------------------------------------------------------------------------------------
 
-/// java joins only inside poll (ConsumerCoordinator.poll); librdkafka in its own thread.
+/// java joins only inside poll (ConsumerCoordinator.poll); librdkafka in its
+/// own thread.
 void Consumer::join() {
+  if (settings_.consumer_protocol) return report();
   if (requested_ || (java_ && !polling())) return;
   if (client_.now() < not_before_) return later(not_before_ - client_.now());
   const NodeIndex node = coordinator_.node(client_);
@@ -64,8 +67,8 @@ void Consumer::join() {
   }
   for (const InputPlan& input : plan.inputs) request->topics.push_back(input.topic);
   requested_ = true;
-  // java AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE: 5 s beyond the rebalance; librdkafka
-  // rd_kafka_JoinGroupRequest: 3 s
+  // java AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE: 5 s beyond the
+  // rebalance; librdkafka rd_kafka_JoinGroupRequest: 3 s
   const Duration timeout = settings_.max_poll_interval + Duration::seconds(java_ ? 5 : 3);
   client_.wire().send(node, RequestKind::join_group, request, 200, timeout);
 }
@@ -89,15 +92,17 @@ void Consumer::sync() {
   request->member = member_;
   request->generation = generation_;
   requested_ = true;
-  // java: as for joining; librdkafka rd_kafka_SyncGroupRequest: the session and 3 s of grace
+  // java: as for joining; librdkafka rd_kafka_SyncGroupRequest: the session and
+  // 3 s of grace
   const Duration timeout = java_ ? settings_.max_poll_interval + Duration::seconds(5)
                                  : settings_.session_timeout + Duration::seconds(3);
   client_.wire().send(node, RequestKind::sync_group, request, 100, timeout);
 }
 
-/// What goes is given back before what is new is taken (cooperative; eager members hold nothing by now), and
-/// the giving back calls for another round (ConsumerCoordinator.onJoinComplete,
-/// rd_kafka_cgrp_handle_assignment_ cooperative).
+/// What goes is given back before what is new is taken (cooperative; eager
+/// members hold nothing by now), and the giving back calls for another round
+/// (ConsumerCoordinator.onJoinComplete, rd_kafka_cgrp_handle_assignment_
+/// cooperative).
 void Consumer::synced(SyncGroupAnswer* answer) {
   const Error error = answer->error;
   if (error == Error::none && state_ == State::syncing) {
@@ -108,8 +113,55 @@ void Consumer::synced(SyncGroupAnswer* answer) {
   }
   destroy(client_.arena(), answer);
   if (state_ != State::syncing)
-    return advance();  // thrown out meanwhile: what waited for this answer goes on
+    return advance();  // thrown out meanwhile: what waited for this answer goes
+                       // on
   if (error != Error::none) return group_error(error);
+  take_assignment();
+}
+
+/// The consumer protocol's heartbeat goes out whether or not the application
+/// polls (java ConsumerHeartbeatRequestManager, librdkafka
+/// rd_kafka_cgrp_consumer_group_heartbeat).
+void Consumer::report() {
+  if (requested_) return;
+  if (client_.now() < not_before_) return later(not_before_ - client_.now());
+  const NodeIndex node = coordinator_.node(client_);
+  if (node == no_node) return;
+  const ClientPlan& plan = client_.plan();
+  auto* request = client_.arena().make<HeartbeatRequest>(client_.arena());
+  request->group = plan.group;
+  request->member = member_;
+  request->generation = member_ == 0 ? 0 : generation_;
+  request->consumer_protocol = true;
+  request->static_instance = plan.static_instance;
+  request->rebalance_timeout = settings_.max_poll_interval;
+  for (const InPartition& p : partitions_) {
+    if (p.state != InPartition::State::none) request->owned.push_back(p.place);
+  }
+  for (const InputPlan& input : plan.inputs) request->topics.push_back(input.topic);
+  requested_ = true;
+  client_.wire().send(node, RequestKind::heartbeat, request, 200, settings_.connection.request_timeout,
+                      reports);
+}
+
+void Consumer::reported(HeartbeatAnswer* answer) {
+  const Error error = answer->error;
+  if (error == Error::none && state_ == State::joining) {
+    member_ = answer->member;
+    generation_ = answer->generation;
+    attempts_ = 0;
+    for (InPartition& p : partitions_) p.target = false;
+    for (const PlaceId place : answer->places) {
+      if (InPartition* p = find(place)) p->target = true;
+    }
+  }
+  destroy(client_.arena(), answer);
+  if (state_ != State::joining) return advance();
+  if (error != Error::none) return group_error(error);
+  take_assignment();
+}
+
+void Consumer::take_assignment() {
   beats_from_ = client_.now();
   session_.cancel();
   bool revokes = false;
@@ -143,10 +195,12 @@ void Consumer::group_error(Error error) {
       }
       return rebalance();
     case Error::unknown_member_id:
+    case Error::fenced_member_epoch:
       return lose(true);
     case Error::illegal_generation:
       return lose(false);
     case Error::fenced_instance_id:
+    case Error::unreleased_instance_id:
     case Error::invalid_session_timeout:
       lose(true);
       state_ = State::gone;
@@ -177,7 +231,8 @@ void Consumer::fetch_committed() {
   if (node == no_node) return;
   auto* request = client_.arena().make<OffsetFetchRequest>(client_.arena());
   request->group = client_.plan().group;
-  // java: always (ConsumerCoordinator.sendOffsetFetchRequest); librdkafka: only where it reads committed
+  // java: always (ConsumerCoordinator.sendOffsetFetchRequest); librdkafka: only
+  // where it reads committed
   request->require_stable = java_ || settings_.read_committed;
   for (const InPartition& p : partitions_) {
     if (p.state == InPartition::State::assigned) request->places.push_back(p.place);
@@ -231,7 +286,8 @@ void Consumer::heartbeat(const SimEvent& event) {
   group_error(error);
 }
 
-/// The group is to form anew. Eager members give all back first; cooperative ones keep what they have.
+/// The group is to form anew. Eager members give all back first; cooperative
+/// ones keep what they have.
 void Consumer::rebalance() {
   if (state_ == State::offsets || state_ == State::telling) {
     rejoin_ = true;
@@ -276,16 +332,14 @@ void Consumer::lose(bool new_member) {
   serve_rebalance();
 }
 
-/// Asks the module, which is told only in poll. java: before any record (ConsumerCoordinator.poll);
-/// librdkafka: the event stands behind the records that were fetched before it (one queue, first in first
-/// out).
+/// Asks the module, which is told only in poll. java: before any record
+/// (ConsumerCoordinator.poll); librdkafka: the event stands behind the records
+/// that were fetched before it (one queue, first in first out).
 void Consumer::serve_rebalance() {
   if (!revoke_.pending || !may_call_back()) return;
   if (!java_) {
-    for (const Ring<Chunk>& ready : ready_) {
-      for (std::uint32_t i = 0; i < ready.size(); ++i) {
-        if (ready[i].batch != nullptr && ready[i].version == partitions_[ready[i].partition].version) return;
-      }
+    for (std::uint32_t i = 0; i < ready_.size(); ++i) {
+      if (ready_[i].batch != nullptr && ready_[i].version == partitions_[ready_[i].partition].version) return;
     }
   }
   if (java_ && !revoke_.lost) commit_automatically(true);  // onJoinPrepare: maybeAutoCommitOffsetsSync

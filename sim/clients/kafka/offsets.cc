@@ -21,11 +21,13 @@ void Consumer::commit(const Effect& effect) {
   send_commit(commit);
 }
 
-/// Member id and generation are the consumer's own at the time of sending, as in both clients.
+/// Member id and generation are the consumer's own at the time of sending, as
+/// in both clients.
 void Consumer::send_commit(Commit* commit) {
   if (commit->under_way || client_.now() < commit->at) return;
   const bool rebalancing = state_ == State::joining || state_ == State::syncing;
-  if (java_ && rebalancing) {  // ConsumerCoordinator.sendOffsetCommitRequest: generationIfStable
+  if (java_ && rebalancing && !settings_.consumer_protocol) {  // ConsumerCoordinator.sendOffsetCommitRequest:
+                                                               // generationIfStable
     return end_commit(commit, Outcome::fail, ErrorClass::retriable, Error::rebalance_in_progress);
   }
   if (member_ == 0 || state_ == State::gone) {
@@ -33,7 +35,8 @@ void Consumer::send_commit(Commit* commit) {
   }
   const NodeIndex node = coordinator_.node(client_);
   if (node == no_node) {
-    // java commitAsync: RetriableCommitFailedException; all others wait for a coordinator.
+    // java commitAsync: RetriableCommitFailedException; all others wait for a
+    // coordinator.
     if (java_ && !commit->sync) {
       end_commit(commit, Outcome::fail, ErrorClass::retriable, Error::coordinator_not_available);
     }
@@ -64,7 +67,8 @@ void Consumer::send_commits() {
   }
 }
 
-/// java ConsumerCoordinator.OffsetCommitResponseHandler; librdkafka rd_kafka_cgrp_op_handle_OffsetCommit.
+/// java ConsumerCoordinator.OffsetCommitResponseHandler; librdkafka
+/// rd_kafka_cgrp_op_handle_OffsetCommit.
 void Consumer::committed(Commit* commit, Error error) {
   commit->under_way = false;
   const bool retries = !java_ || commit->sync;
@@ -90,7 +94,14 @@ void Consumer::committed(Commit* commit, Error error) {
       membership_.set_by(client_.world(), client_, due::membership, commit->at);
       return;
     }
+    case Error::stale_member_epoch:  // the next attempt goes under the epoch of
+                                     // then
     case Error::rebalance_in_progress:
+      if (error == Error::stale_member_epoch && retries) {
+        commit->at = client_.now() + client_.wire().backoff(++commit->attempts);
+        membership_.set_by(client_.world(), client_, due::membership, commit->at);
+        return;
+      }
       return end_commit(commit, Outcome::fail, ErrorClass::retriable, error);
     case Error::fenced_instance_id:
       end_commit(commit, Outcome::fail, ErrorClass::fenced, error);
@@ -124,7 +135,8 @@ void Consumer::end_commit(Commit* commit, Outcome outcome, ErrorClass error, Err
 // ---- automatic
 // -------------------------------------------------------------------------------------------------
 
-/// java: the position, which is what earlier polls returned; librdkafka: what was stored at hand-over.
+/// java: the position, which is what earlier polls returned; librdkafka: what
+/// was stored at hand-over.
 std::int64_t Consumer::to_commit(const InPartition& p) const {
   if (p.state != InPartition::State::reading) return -1;
   const std::int64_t offset = java_ ? p.position : p.stored;
@@ -154,8 +166,8 @@ void Consumer::commit_automatically(bool leaving_only) {
   send_commit(commit);
 }
 
-/// java: at a poll, when auto.commit.interval.ms have passed (maybeAutoCommitOffsetsAsync); a poll that waits
-/// notices too.
+/// java: at a poll, when auto.commit.interval.ms have passed
+/// (maybeAutoCommitOffsetsAsync); a poll that waits notices too.
 void Consumer::polled() {
   if (!java_ || !settings_.auto_commit || observer_) return;
   if (client_.now() >= next_auto_commit_) {
@@ -165,8 +177,10 @@ void Consumer::polled() {
   if (dirty()) auto_commit_.set(client_.world(), client_, due::auto_commit, next_auto_commit_);
 }
 
-/// librdkafka: a background timer commits what has been stored, every auto.commit.interval.ms since the
-/// client began (rd_kafka_cgrp_offset_commit_tmr_cb). It runs here only while there is something to commit.
+/// librdkafka: a background timer commits what has been stored, every
+/// auto.commit.interval.ms since the client began
+/// (rd_kafka_cgrp_offset_commit_tmr_cb). It runs here only while there is
+/// something to commit.
 void Consumer::stored_something() {
   if (!settings_.auto_commit || observer_ || auto_commit_.due() != Instant::never()) return;
   const std::int64_t interval = settings_.auto_commit_interval.ns;

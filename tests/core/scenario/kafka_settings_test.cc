@@ -205,7 +205,45 @@ TEST(KafkaSettings, WhatTheBrokerRefuses) {
             Duration::seconds(2));
   c.refused(java, true, set({{"transactional.id", "x"}, {"transaction.timeout.ms", "900001"}}),
             "transaction.timeout.ms");
-  c.refused(java, false, set({{"group.protocol", "consumer"}}), "group.protocol");
+}
+
+TEST(KafkaSettings, TheConsumerProtocolTakesItsTimesFromTheBroker) {
+  const Client c;
+  EXPECT_TRUE(c.consumer(java, set({{"group.protocol", "consumer"}})).consumer_protocol);
+  EXPECT_TRUE(c.consumer(java, set({{"group.protocol", "consumer"}})).cooperative());
+  for (const char* key : {"session.timeout.ms", "heartbeat.interval.ms"})
+    c.refused(java, false, set({{"group.protocol", "consumer"}, {key, "10000"}}), key);
+  c.refused(java, false, set({{"group.protocol", "consumer"}, {"partition.assignment.strategy", "range"}}),
+            "partition.assignment.strategy");
+  Client("3.9").refused(java, false, set({{"group.protocol", "consumer"}}), "group.protocol");
+  EXPECT_EQ(resolve_broker(c.scenario, c.broker).consumer_session_timeout, Duration::seconds(45));
+}
+
+TEST(KafkaSettings, TransactionsOfJavaAndBrokersFrom40AreOfTheSecondProtocol) {
+  const Properties id = set({{"transactional.id", "x"}});
+  EXPECT_TRUE(Client("4.1").producer(java, id).second_protocol);
+  EXPECT_FALSE(Client("3.9").producer(java, id).second_protocol);
+  EXPECT_FALSE(Client("4.1").producer(rdkafka, id).second_protocol);
+  EXPECT_FALSE(Client("4.1").producer(java, {}).second_protocol);
+}
+
+TEST(KafkaSettings, RetentionByTheFinestUnitThatIsSet) {
+  const auto of = [](const Properties& broker, const Properties& own) {
+    Client c("4.1", broker);
+    TopicSpec topic;
+    topic.name = "t";
+    topic.properties = own;
+    return resolve_topic(c.scenario, topic, c.broker);
+  };
+  EXPECT_EQ(of({}, {}).retention_time, Duration::seconds(7 * 24 * 3600));
+  EXPECT_EQ(of(set({{"log.retention.hours", "1"}}), {}).retention_time, Duration::seconds(3600));
+  EXPECT_EQ(of(set({{"log.retention.hours", "1"}, {"log.retention.minutes", "2"}}), {}).retention_time,
+            Duration::seconds(120));
+  EXPECT_EQ(of(set({{"log.retention.ms", "5"}}), {}).retention_time, Duration::millis(5));
+  EXPECT_EQ(of(set({{"log.retention.ms", "5"}}), set({{"retention.ms", "-1"}})).retention_time,
+            Duration::forever());
+  EXPECT_FALSE(of({}, set({{"cleanup.policy", "compact"}})).expires());
+  EXPECT_TRUE(of({}, set({{"cleanup.policy", "compact,delete"}})).expires());
 }
 
 TEST(KafkaSettings, BrokerAndTopics) {
