@@ -35,9 +35,7 @@ class LiveWorld:
         folder = self._folder / f"run-{self._runs}"
         text = _placed(scenario).to_toml()
         cluster = self._ready(text, folder)
-        done = controller.run_live(
-            text, schedule.seed, None, folder, cluster, masked=schedule.masked, tag=f"r{self._runs}"
-        )
+        done = controller.run_live(text, schedule.seed, None, folder, cluster, masked=schedule.masked, tag=self._tag())
         return _judged(scenario, schedule.seed, done)
 
     def series(self, story: Counterexample, times: int, note: Callable[[str], None] | None) -> list[Run]:
@@ -48,6 +46,10 @@ class LiveWorld:
                 note(f"{story.claim}: live run {number} of {times}")
             runs.append(self.run(story.scenario, story.core_schedule()))
         return runs
+
+    def _tag(self) -> str:
+        """What tells this run's topics and streams from other runs' on the same broker."""
+        return f"r{self._runs}"
 
     def _ready(self, text: str, folder: Path) -> Cluster:
         """The cluster of the run before, if it is the one wanted and unhurt; else a fresh one."""

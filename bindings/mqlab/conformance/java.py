@@ -25,10 +25,10 @@ class JavaProbe:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1
         )
         log.close()
-        self._prefix = ""
+        self.prefix = ""
 
-    def begin(self, fact: str) -> None:
-        self._prefix = fact.replace("/", "-")
+    def begin(self, prefix: str) -> None:
+        self.prefix = prefix
         self.ask("reset")
 
     def ask(self, request: str) -> Any:
@@ -36,7 +36,7 @@ class JavaProbe:
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(request.replace("{}", self._prefix) + "\n")
+            process.stdin.write(request.replace("{}", self.prefix) + "\n")
             line = process.stdout.readline()
         except OSError:
             line = ""

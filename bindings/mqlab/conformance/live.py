@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import secrets
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from mqlab.live.brokers import start_cluster
 from mqlab.live.cluster import Cluster, ClusterSpec, Node
 from mqlab.live.controller import write_files
 from mqlab.live.nats import installed_version
-from mqlab.live.worker import Files, lab_arguments, worker_program
+from mqlab.live.worker import Files, describe, lab_arguments, worker_program
 from mqlab.live_run import LiveWorld
 from mqlab.runs import Run
 from mqlab.scenario import Scenario
@@ -59,20 +60,23 @@ class GivenCluster(Cluster):
 
 
 class GivenWorld(LiveWorld):
-    """Live runs on the user's own cluster."""
+    """Live runs on the user's own cluster: everything bears `unique` in its name and is removed after its run."""
 
-    def __init__(self, folder: Path, stack: ExitStack, cluster: GivenCluster) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, cluster: GivenCluster, unique: str) -> None:
         super().__init__(folder, stack)
-        self._given = cluster
+        self._given, self._unique = cluster, unique
 
     def run(self, scenario: Scenario, schedule: _core.Schedule) -> Run:
         try:
             return super().run(scenario, schedule)
         finally:
-            files = write_files(self._folder / "removed", scenario.to_toml(), None)
-            _remove(files, self._given, f"r{self._runs}")
+            _remove(write_files(self._folder / "removed", scenario.to_toml(), None), self._given, self._tag())
+
+    def _tag(self) -> str:
+        return f"mqlab-{self._unique}-{self._runs}"
 
     def _ready(self, text: str, folder: Path) -> Cluster:
+        describe(write_files(folder, text, None))  # refuses what the live world cannot do
         return self._given
 
 
@@ -94,6 +98,7 @@ class LivePlace:
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="mqlab-conformance-")))
         self._world: LiveWorld | None = None
+        self._unique = secrets.token_hex(4)
         self._probes: dict[str, JavaProbe | NatsRequests] = {}
         return self
 
@@ -151,7 +156,7 @@ class LivePlace:
             folder = self._folder / "runs"
             if self.address:
                 given = GivenCluster(kind, self.address, "")
-                self._world = GivenWorld(folder, self._stack, given)
+                self._world = GivenWorld(folder, self._stack, given, self._unique)
             else:
                 self._world = LiveWorld(folder, self._stack)
         return self._world
@@ -165,11 +170,12 @@ class LivePlace:
         if not steps:
             return []
         probe = self._probe(entry)
-        probe.begin(entry.fact)
+        probe.begin(f"mqlab-{self._unique}-{entry.fact.replace('/', '-')}")
         seen = []
         for step in steps:
             answer = probe.ask(step.request)
-            seen.append(Seen(answers(answer, step.answer), f"{step.request} → {step.answer}", str(answer)))
+            good = answers(answer, step.answer, probe.prefix)
+            seen.append(Seen(good, f"{step.request} → {step.answer}", str(answer)))
         return seen
 
     def _defaults(self, entry: Entry, wanted: Defaults) -> list[Seen]:
@@ -211,12 +217,14 @@ def librdkafka_defaults() -> dict[str, str]:
     return found
 
 
-def answers(given: object, wanted: object) -> bool:
-    """Equal; of tables, what is named in `wanted`; of texts, "~…" a part of it; of numbers, [low, high] as a range."""
+def answers(given: object, wanted: object, name: str = "") -> bool:
+    """Equal; of tables, what is named in `wanted`; of texts, "~…" a part of it; of numbers, [low, high] as a range.
+    "{}" in a text stands for `name`."""
     if isinstance(wanted, Mapping):
-        return isinstance(given, Mapping) and all(answers(given.get(key), value) for key, value in wanted.items())
-    if isinstance(wanted, str) and wanted.startswith("~"):
-        return wanted[1:] in str(given)
+        return isinstance(given, Mapping) and all(answers(given.get(key), value, name) for key, value in wanted.items())
+    if isinstance(wanted, str):
+        text = wanted.replace("{}", name)
+        return text[1:] in str(given) if text.startswith("~") else given == text
     if isinstance(wanted, list) and len(wanted) == 2 and isinstance(given, (int, float)):
         return bool(wanted[0] <= given <= wanted[1])
     return given == wanted

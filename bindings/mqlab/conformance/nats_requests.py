@@ -24,15 +24,21 @@ class NatsRequests:
         host, _, port = address.split(",", maxsplit=1)[0].removeprefix("nats://").rpartition(":")
         self._address = (host, int(port))
         self._socket: socket.socket | None = None
-        self._prefix = ""
+        self._made: list[str] = []  # streams, to be removed
+        self.prefix = ""
 
-    def begin(self, fact: str) -> None:
-        self._prefix = fact.replace("/", "-")
+    def begin(self, prefix: str) -> None:
+        self._remove()
+        self.prefix = prefix
         self._replies: list[str] = []
         self._connect()
 
+    def _remove(self) -> None:
+        while self._made:
+            self._asked(f"$JS.API.STREAM.DELETE.{self._made.pop()}", b"", b"")
+
     def _connect(self) -> None:
-        self.close()
+        self._hang_up()
         try:
             self._socket = socket.create_connection(self._address, timeout=_WAIT)
         except OSError as error:
@@ -46,7 +52,7 @@ class NatsRequests:
         self._socket.sendall(data)
 
     def ask(self, request: str) -> Any:
-        kind, subject, *rest = request.replace("{}", self._prefix).split(" ", 2)
+        kind, subject, *rest = request.replace("{}", self.prefix).split(" ", 2)
         if kind == "info":
             return self._greeting.get(subject)
         if kind == "answer":
@@ -57,6 +63,8 @@ class NatsRequests:
         if kind == "next":
             wish = b'{"batch":1,"no_wait":true}'
             return self._asked(f"$JS.API.CONSUMER.MSG.NEXT.{subject}.{rest[0]}", b"", wish)
+        if subject.startswith("$JS.API.STREAM.CREATE."):
+            self._made.append(subject.rpartition(".")[2])
         if kind == "request":
             return self._asked(subject, b"", (rest[0] if rest else "").encode())
         size, _, message_id = rest[0].partition(" ")
@@ -106,6 +114,12 @@ class NatsRequests:
             return data[head:].decode(errors="replace")
 
     def close(self) -> None:
+        """Leaves no stream of its own behind."""
+        with contextlib.suppress(BrokerError):
+            self._remove()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         if self._socket is not None:
             self._lines.close()
             self._socket.close()

@@ -34,6 +34,7 @@ public final class Probe {
   private final Map<String, KafkaProducer<byte[], byte[]>> producers = new HashMap<>();
   private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new HashMap<>();
   private final Map<String, List<java.util.concurrent.Future<RecordMetadata>>> posted = new HashMap<>();
+  private final Set<String> made = new HashSet<>();  // topics, to be removed
   private final Admin admin;
 
   private Probe(String address) {
@@ -93,10 +94,12 @@ public final class Probe {
     }
   }
 
-  private String reset() {
+  private String reset() throws Exception {
     new ArrayList<>(producers.keySet()).forEach(this::close);
     new ArrayList<>(consumers.keySet()).forEach(this::close);
     posted.clear();
+    if (!made.isEmpty()) admin.deleteTopics(made).all().get();
+    made.clear();
     return "ok";
   }
 
@@ -114,6 +117,7 @@ public final class Probe {
     settings.keySet().removeAll(List.of("partitions", "replication"));
     NewTopic topic = new NewTopic(name, Integer.parseInt(partitions), Short.parseShort(replication)).configs(settings);
     admin.createTopics(List.of(topic)).all().get();
+    made.add(name);
     return "ok";
   }
 
@@ -219,10 +223,8 @@ public final class Probe {
     if (owner.equals("producer")) return plain(ProducerConfig.configDef().defaultValues().get(key));
     if (owner.equals("consumer")) return plain(ConsumerConfig.configDef().defaultValues().get(key));
     boolean topic = owner.equals("topic");
-    if (topic && admin.listTopics().names().get().stream().noneMatch("probe-defaults"::equals)) {
-      topic("probe-defaults", new HashMap<>());
-    }
-    String name = topic ? "probe-defaults" : admin.describeCluster().nodes().get().iterator().next().idString();
+    if (topic && !made.contains("mqlab-defaults")) topic("mqlab-defaults", new HashMap<>());
+    String name = topic ? "mqlab-defaults" : admin.describeCluster().nodes().get().iterator().next().idString();
     var resource = new ConfigResource(topic ? ConfigResource.Type.TOPIC : ConfigResource.Type.BROKER, name);
     var options = new DescribeConfigsOptions().includeSynonyms(true);
     var entry = admin.describeConfigs(List.of(resource), options).all().get().get(resource).get(key);
