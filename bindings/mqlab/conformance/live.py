@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import secrets
+import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from mqlab.conformance.java import JavaProbe
 from mqlab.conformance.nats_requests import NatsRequests
 from mqlab.conformance.observe import Mistake
 from mqlab.conformance.runner import CANNOT, OTHER_VERSION, Outcome, held
+from mqlab.errors import BrokerError
 from mqlab.kafka_jars import full_version
 from mqlab.live import kafka_image
 from mqlab.live.brokers import start_cluster
@@ -95,6 +97,8 @@ class LivePlace:
     done: dict[str, Run] = field(default_factory=dict)
 
     def __enter__(self) -> LivePlace:
+        if self.address:
+            _reach(self.address)
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="mqlab-conformance-")))
         self._world: LiveWorld | None = None
@@ -200,6 +204,15 @@ class LivePlace:
         cluster = start_cluster(ClusterSpec(kind, version, 1), self._folder / f"{kind}-by-hand")
         self._stack.callback(cluster.stop)
         return cluster.address
+
+
+def _reach(address: str) -> None:
+    """Raises BrokerError at once where nobody listens, rather than after the clients' patience."""
+    host, _, port = address.split(",", maxsplit=1)[0].removeprefix("nats://").rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except (OSError, ValueError) as error:
+        raise BrokerError(f"{host}:{port} cannot be reached: {error}") from None
 
 
 def librdkafka_defaults() -> dict[str, str]:

@@ -133,8 +133,8 @@ def _shown(entry: Entry, planned: Planned, place: Any, versions: list[str]) -> l
     except (ScenarioError, BrokerError) as error:
         if not planned.refused:
             raise
-        holds = re.search(planned.refused, str(error)) is not None
-        return [Seen(holds, f"refused: {planned.refused}", " ".join(str(error).split()))]
+        told = f"{error.path}: {error.problem}" if isinstance(error, ScenarioError) else " ".join(str(error).split())
+        return [Seen(re.search(planned.refused, told) is not None, f"refused: {planned.refused}", told)]
     versions += [version for _, version in done.verdicts.brokers]
     if planned.refused:
         return [Seen(False, f"refused: {planned.refused}", "it ran")]
