@@ -48,7 +48,8 @@ constexpr auto stream = std::to_array<Setting>({
 
 constexpr Setting durable =
     text("durable", "", "name of the consumer, which outlives its clients; none: the stage's name");
-constexpr Setting expires = duration("expires", "30s", "a pull request waits so long");
+constexpr Setting expires =
+    duration("expires", "1s", "the time of one fetch; a waiting application calls it again and again");
 
 constexpr auto consumer = std::to_array<Setting>({
     durable,
@@ -82,8 +83,8 @@ constexpr auto producer = std::to_array<Setting>({
     number("max_pending", 1, most_int, "4000", "publishes without an answer; full: publishing waits"),
     duration("ack_timeout", "5s", "a publish not answered for so long is unknown"),
     duration("stall_wait", "5s", "longest wait when max_pending is reached (nats.c itself: 200ms)"),
-    number("retry_attempts", 0, 1000, "2",
-           "repeats of a publish that nobody responded to (nats.go's default)"),
+    number("retry_attempts", 0, 1000, "0",
+           "repeats of a publish that nobody responded to, within ack_timeout (nats.go itself: 2)"),
     duration("retry_wait", "250ms", "between them"),
 });
 

@@ -135,8 +135,8 @@ class NatsPort final : public Port {
     natsStatus worst = NATS_OK;
     for (const std::uint64_t receipt : e.receipts) {
       const auto reader = std::ranges::find_if(readers_, [&](auto& r) { return r->holds(receipt); });
-      const natsStatus status =
-          reader == readers_.end() ? NATS_NOT_FOUND : (*reader)->answer(receipt, how, e.wait);
+      if (reader == readers_.end()) continue;
+      const natsStatus status = (*reader)->answer(receipt, how, e.wait);
       if (status != NATS_OK) worst = status;
     }
     settle(e, worst);

@@ -1,10 +1,13 @@
 #include "live/ports/nats_publisher.h"
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
 namespace mqlab::live::nats {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // Error codes of the JetStream API (server/errors.json).
 constexpr int exceeds_maximum = 10054;  // message size exceeds maximum allowed
@@ -49,6 +52,7 @@ void Publisher::publish(Job job) {
   {
     const std::lock_guard lock(mutex_);
     ++accepted_;
+    job.until = Clock::now() + std::chrono::nanoseconds(settings_.ack_timeout.ns);
     jobs_.push_back(std::move(job));
   }
   changed_.notify_all();
@@ -79,7 +83,7 @@ bool Publisher::next_batch(std::unique_lock<std::mutex>& lock, std::deque<Job>& 
   else
     changed_.wait_until(lock, retries_.front().due, ready);
   batch.swap(jobs_);
-  while (!retries_.empty() && retries_.front().due <= std::chrono::steady_clock::now()) {
+  while (!retries_.empty() && retries_.front().due <= Clock::now()) {
     batch.push_back(std::move(retries_.front().job));
     retries_.pop_front();
   }
@@ -104,13 +108,16 @@ void Publisher::run() {
 
 void Publisher::send(natsMsg* message) {
   std::string id;
+  std::chrono::milliseconds rest;
   {
     const std::lock_guard lock(mutex_);
-    id = pending_.at(message).message_id;
+    const Job& job = pending_.at(message);
+    id = job.message_id;
+    rest = std::chrono::duration_cast<std::chrono::milliseconds>(job.until - Clock::now());
   }
   jsPubOptions options;
   jsPubOptions_Init(&options);
-  options.MaxWait = settings_.ack_timeout.ns / 1'000'000;
+  options.MaxWait = std::max<std::int64_t>(rest.count(), 1);
   if (!id.empty()) options.MsgId = id.c_str();
   natsMsg* given = message;
   const natsStatus status = js_PublishMsgAsync(context_.get(), &given, &options);
@@ -135,8 +142,7 @@ void Publisher::on_ack(jsCtx*, natsMsg* raw, jsPubAck* ack, jsPubAckErr* error, 
     ++job.tries;
     job.wire = std::move(message);
     self.retries_.push_back(
-        {std::chrono::steady_clock::now() + std::chrono::nanoseconds(self.settings_.retry_wait.ns),
-         std::move(job)});
+        {Clock::now() + std::chrono::nanoseconds(self.settings_.retry_wait.ns), std::move(job)});
     self.changed_.notify_all();
     return;
   }

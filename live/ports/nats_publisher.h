@@ -22,6 +22,7 @@ class Publisher {
     MessagePtr wire;
     std::string message_id;  ///< Nats-Msg-Id; empty = none
     std::uint32_t tries = 0;
+    std::chrono::steady_clock::time_point until = {};  ///< its ack_timeout ends
   };
 
   /// Throws PortError. `events` must outlive it.

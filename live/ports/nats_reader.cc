@@ -10,9 +10,6 @@ namespace mqlab::live::nats {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// A request of the library's lasts at most so long: a stop is noticed, and one that a dead server took along
-/// is made again.
-constexpr Duration slice = Duration::seconds(1);
 
 jsDeliverPolicy deliver_policy(NatsConsumer::Deliver policy) {
   switch (policy) {
@@ -126,7 +123,8 @@ void Reader::run() {
 Reader::Batch Reader::collect(const Job& job) {
   const auto begin = Clock::now();
   while (!stopping()) {
-    const Duration rest = std::max(std::min(left(begin, job.wait), slice), Duration::millis(1));
+    const Duration rest =
+        std::max(std::min(left(begin, job.wait), setup_.reader.values.expires), Duration::millis(1));
     Batch batch = setup_.reader.values.ordered ? next(static_cast<int>(job.max), rest)
                                                : pull(static_cast<int>(job.max), rest);
     if (!batch.empty() || left(begin, job.wait).ns <= 0) return batch;
@@ -180,7 +178,7 @@ void Reader::deliver(OpId op, Batch batch) {
     m.attempt = static_cast<std::uint32_t>(meta->NumDelivered);
     m.position = static_cast<std::int64_t>(meta->Sequence.Stream);
     m.timestamp = setup_.clock.from_wall(meta->Timestamp);
-    if (setup_.reader.values.ordered) continue;
+    if (setup_.reader.values.ordered) continue;  // nobody takes its acks
     m.receipt = meta->Sequence.Stream;
     const std::lock_guard lock(mutex_);
     unacked_[m.receipt] = std::move(raw);
@@ -193,12 +191,13 @@ bool Reader::holds(std::uint64_t receipt) {
   return unacked_.contains(receipt);
 }
 
+/// What was answered already is fine with the library. [nats.c: src/js.c _ackMsg]
 natsStatus Reader::answer(std::uint64_t receipt, Answer answer, Duration delay) {
   MessagePtr message;
   {
     const std::lock_guard lock(mutex_);
     const auto found = unacked_.find(receipt);
-    if (found == unacked_.end()) return NATS_NOT_FOUND;
+    if (found == unacked_.end()) return NATS_OK;
     if (answer == Answer::progress) return natsMsg_InProgress(found->second.get(), nullptr);
     message = std::move(found->second);
     unacked_.erase(found);

@@ -108,7 +108,7 @@ TEST(NatsCluster, KillingTheLeaderCostsAnElection) {
 }
 
 TEST(NatsCluster, WhileNobodyLeadsPublishesHearNoResponders) {
-  NatsRun run = steady_run(fault("2s", "kill", "nats-1", "30s"), 200);
+  NatsRun run = steady_run(fault("2s", "kill", "nats-1", "30s"), 200, three, "retry_attempts = 2");
   for (std::uint64_t seed = 1;; ++seed) {
     run.run(seed);
     if (run.rows(Kind::down, "p").empty()) break;  // the producer sits on another server

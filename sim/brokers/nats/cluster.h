@@ -74,6 +74,8 @@ class NatsCluster final : public Cluster {
 
  private:
   std::uint32_t stream_of(const Op& op) const;
+  bool pulls_first(const Packet& packet);
+  static void move_pulls_up(Packet& packet);
   void carry_out(Op* op, const Packet& packet, Packet*& answers);
   void nobody(Op* op, const Packet& packet, Packet*& answers);
   void discard(Packet* packet);
@@ -85,6 +87,7 @@ class NatsCluster final : public Cluster {
   Vec<Stream*> streams_;
   Vec<Consumer*> consumers_;
   Vec<Connection*> connections_;
+  std::uint64_t races_ = 0;  ///< draws between acks and pulls
 };
 
 }  // namespace mqlab::sim::nats

@@ -39,9 +39,9 @@ void Consumer::pull(Op* op, const Packet& packet) {
   } else {
     // A fetch sends one request after the other; the one before has run out.
     client_done(op->slot, packet.connection);
+    const Instant now = cluster_.world().now();
     requests_.push_back({packet.connection, packet.epoch, op->slot, op->generation, op->batch, op->no_wait,
-                         op->answer_lost, false, cluster_.world().now(), op->lifetime,
-                         cluster_.world().now() + op->delay, nullptr});
+                         op->answer_lost, false, now, op->lifetime, now + op->delay, now, ++turns_, nullptr});
   }
   cluster_.arena().recycle(op);
   deliver();
@@ -83,14 +83,55 @@ void Consumer::deliver() {
   keep_requests([&](const Request& r) { return r.expires > now; });
   bool stalled = false;
   std::int64_t sequence = 0;
-  while (!requests_.empty() && next_message(sequence, stalled)) hand_out(sequence);
+  while (serve_next_request() && next_message(sequence, stalled)) hand_out(sequence);
   if (!requests_.empty()) end_requests(stalled);
+}
+
+/// A request that ran out is followed by the client's next one, which queues up anew.
+Instant Consumer::at_end_of_queue(const Request& r, Instant now) {
+  return std::max(r.queued, begin_of_request(r.received, r.lifetime, now));
+}
+
+/// Puts the request whose turn it is to the front. False when nobody waits right now.
+bool Consumer::serve_next_request() {
+  const Instant now = cluster_.world().now();
+  std::uint32_t best = requests_.size();
+  Instant back = Instant::never();
+  for (std::uint32_t i = 0; i < requests_.size(); ++i) {
+    const Request& r = requests_[i];
+    if (between_requests(r.received, r.lifetime, now) && r.delivery == nullptr) {
+      back = std::min(back, end_of_request(r.received, r.lifetime, now));
+      continue;
+    }
+    const bool first = best == requests_.size();
+    const Instant since = at_end_of_queue(r, now);
+    const Instant least = first ? Instant::never() : at_end_of_queue(requests_[best], now);
+    if (first || since < least || (since == least && r.turn < requests_[best].turn)) best = i;
+  }
+  if (best < requests_.size()) {
+    std::swap(requests_[0], requests_[best]);
+    return true;
+  }
+  const bool waits = !again_.empty() || (!full() && stream_.at_or_after(next_) <= stream_.last());
+  if (back != Instant::never() && waits) wake_at(back);
+  return false;
+}
+
+void Consumer::wake_at(Instant at) {
+  if (wake_at_ <= at && wake_at_ > cluster_.world().now()) return;
+  wake_at_ = at;
+  cluster_.world().schedule(at, cluster_.node(stream_.replicas().leader()), NodeEvent::pull_wake, 0, index_);
+}
+
+void Consumer::wake() {
+  wake_at_ = Instant::never();
+  deliver();
 }
 
 /// What is to be given again comes first, so it may arrive after newer messages. [getNextMsg]
 bool Consumer::next_message(std::int64_t& sequence, bool& stalled) {
   if (!again_.empty() && next_again(sequence)) return true;
-  if (acks() && values_.max_ack_pending > 0 && pending_ >= values_.max_ack_pending) {
+  if (full()) {
     stalled = true;
     return false;
   }
@@ -152,10 +193,9 @@ void Consumer::hand_out(std::int64_t sequence) {
   if (--r.left == 0) {
     send(r, true);
     requests_.pop_front();
-  } else if (requests_.size() > 1) {
-    const Request turn = r;
-    requests_.pop_front();
-    requests_.push_back(turn);
+  } else {
+    r.queued = cluster_.world().now();
+    r.turn = ++turns_;
   }
   after_update();
 }
@@ -173,7 +213,7 @@ void Consumer::end_requests(bool stalled) {
     }
     if (r.delivery != nullptr) {
       send(r, false);
-      r.expires = std::min(r.expires, end_of_request(r.received, r.lifetime, now));
+      r.expires = std::min(r.expires, end_of_request(r.received, r.lifetime, now) - request_margin);
     }
     requests_.push_back(r);
   }

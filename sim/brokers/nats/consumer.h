@@ -34,6 +34,7 @@ class Consumer {
   /// As many messages as there are and as are asked for.
   void deliver();
   void timer(std::uint32_t generation);
+  void wake();
   void client_gone(const Connection* connection, std::uint32_t epoch);
 
   void server_died(bool power_lost);  ///< R1: the only server it was on
@@ -66,8 +67,10 @@ class Consumer {
     bool answer_lost;
     bool served;  ///< got at least one message
     Instant received;
-    Duration lifetime;
+    Duration lifetime;  ///< of one request: the client sends them one after the other until `expires`
     Instant expires;
+    Instant queued;      ///< got to the end of the queue
+    std::uint32_t turn;  ///< among those of one instant
     Delivery* delivery;  ///< being filled
   };
   /// What a kill of its server leaves of it.
@@ -85,6 +88,10 @@ class Consumer {
 
   bool acks() const { return values_.ack != AckPolicy::none; }
   Pending* at(std::int64_t sequence);
+  bool serve_next_request();
+  static Instant at_end_of_queue(const Request& request, Instant now);
+  void wake_at(Instant at);
+  bool full() const { return acks() && values_.max_ack_pending > 0 && pending_ >= values_.max_ack_pending; }
   bool next_message(std::int64_t& sequence, bool& stalled);
   bool next_again(std::int64_t& sequence);
   void hand_out(std::int64_t sequence);
@@ -135,6 +142,8 @@ class Consumer {
   std::uint32_t pending_ = 0;
   Ring<std::int64_t> again_;
   Ring<Request> requests_;
+  std::uint32_t turns_ = 0;
+  Instant wake_at_ = Instant::never();
   Instant timer_at_ = Instant::never();
   std::uint32_t timer_generation_ = 0;
   Vec<Op*> limbo_;  ///< replicated, no quorum: not yet agreed on

@@ -32,7 +32,7 @@ bool Consumer::answer(Op* op) {
 
 void Consumer::apply(const Op& op) {
   if (!acks() || op.sequence >= next_) return;  // of a message that was not delivered [processAckMsg]
-  const bool was_full = values_.max_ack_pending > 0 && pending_ >= values_.max_ack_pending;
+  const bool was_full = full();
   before_update();
   switch (op.kind) {
     case OpKind::ack:

@@ -11,9 +11,6 @@
 namespace mqlab::sim::nats {
 namespace {
 
-/// The lab's own port to NATS asks in requests of at most this, so that it notices a stop; so does this one.
-constexpr Duration longest_pull = Duration::millis(250);
-
 class NatsPlan final : public ClusterPlan {
  public:
   NatsPlan(const Scenario& scenario, const Topology& topology, std::uint32_t broker);
@@ -172,7 +169,8 @@ void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, Pr
   input.deliver = c.deliver == NatsConsumer::Deliver::all    ? DeliverPolicy::all
                   : c.deliver == NatsConsumer::Deliver::last ? DeliverPolicy::last
                                                              : DeliverPolicy::new_only;
-  client.pull_expires = std::min(c.expires, longest_pull);
+  client.pull_expires = c.expires;
+  settle_beyond(c.expires + Duration::seconds(1));
   take(c.connection, client);
   if (!c.ordered) {
     ConsumerValues wanted;

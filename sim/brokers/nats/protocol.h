@@ -111,6 +111,7 @@ enum NodeEvent : std::uint16_t {
   relay,      ///< a = Packet* to be handed on to the client
   commit,     ///< a = length, x = stream, y = term: may count as stored now
   ack_timer,  ///< x = consumer, y = generation
+  pull_wake,  ///< x = consumer: a client's next pull request comes in
   closed,     ///< a = Connection*, x = epoch: the client is gone
   booted,
   elect,      ///< x = stream, y = generation
@@ -138,9 +139,22 @@ inline constexpr std::uint32_t publish_overhead_bytes = 120;
 inline constexpr std::uint32_t deliver_overhead_bytes = 130;
 inline constexpr std::uint32_t small_op_bytes = 90;
 
-/// A fetch sends its pull requests one after the other: when the one that is open at `now` ends.
+/// A waiting application calls natsSubscription_Fetch again and again; each call sends one pull request,
+/// which the server drops a little before the call returns. [nats.c: src/js.c _sendPullRequest]
+inline constexpr Duration request_margin = Duration::millis(10);
+
+/// Begin of the call, of those of `lifetime` each from `first` on, that runs at `now`.
+constexpr Instant begin_of_request(Instant first, Duration lifetime, Instant now) {
+  return first + lifetime * ((now - first).ns / lifetime.ns);
+}
+/// When that call returns, and the next one sends its request.
 constexpr Instant end_of_request(Instant first, Duration lifetime, Instant now) {
-  return first + lifetime * ((now - first).ns / lifetime.ns + 1);
+  return begin_of_request(first, lifetime, now) + lifetime;
+}
+/// Between the end of one request and the next one nobody waits.
+constexpr bool between_requests(Instant first, Duration lifetime, Instant now) {
+  const Duration margin = lifetime < request_margin * 2 ? Duration{} : request_margin;
+  return now >= end_of_request(first, lifetime, now) - margin;
 }
 
 /// A receipt names the message, the delivery and the input it came by: sequence in the low 40 bits, delivery

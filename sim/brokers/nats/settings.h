@@ -93,8 +93,8 @@ struct OutputValues {
   std::uint32_t stream = 0;
 };
 
-/// The client library in one process. [nats.c: src/opts.h, src/js.c; nats.go for the retries, which nats.c
-/// leaves to its user]
+/// The client library in one process. [nats.c: src/opts.h, src/js.c. It tries no publish again: that is its
+/// user's, done as nats.go does it]
 struct ClientValues {
   std::vector<InputValues> inputs;  ///< by the module's port number
   std::vector<OutputValues> outputs;
@@ -102,7 +102,7 @@ struct ClientValues {
   std::uint32_t max_pending = 4000;             ///< publishes without an answer
   Duration ack_timeout = Duration::seconds(5);  ///< for a publish's answer
   Duration stall_wait = Duration::seconds(5);   ///< for room among them
-  std::uint32_t retry_attempts = 2;             ///< after "no responders"
+  std::uint32_t retry_attempts = 0;             ///< after "no responders"
   Duration retry_wait = Duration::millis(250);
   Duration reconnect_wait = Duration::seconds(2);
   Duration reconnect_jitter = Duration::millis(100);
@@ -113,8 +113,8 @@ struct ClientValues {
   /// request; 0 with SendAsap. [nats.c: src/conn.c _flusher; measured: an asynchronous publish is answered
   /// after 0.85 ms, with SendAsap after 0.13 ms]
   Duration flush_delay = Duration::millis(1);
-  /// A pull request lives so long; a waiting fetch sends them one after the other.
-  Duration pull_expires = Duration::millis(250);
+  /// The time of one natsSubscription_Fetch; a waiting application calls it again and again.
+  Duration pull_expires = Duration::seconds(1);
   Duration pull_retry = Duration::millis(20);  ///< after a pull was refused
 };
 

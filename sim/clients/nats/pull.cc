@@ -91,7 +91,8 @@ void NatsClient::delivery(Delivery& d) {
   if (d.complete) return hand_over(d.port);
   // Only max_ack_pending holds more back: the library waits for the rest until the request runs out.
   const Instant until = end_of_request(input.sent, values_.pull_expires, cluster_.world().now());
-  cluster_.world().schedule(until, *this, ClientEvent::fetch_deadline, 0, d.port, input.generation);
+  cluster_.world().schedule(until - request_margin, *this, ClientEvent::fetch_deadline, 0, d.port,
+                            input.generation);
 }
 
 void NatsClient::hand_over(std::uint32_t port) {
