@@ -4,6 +4,7 @@
 
 #include "core/base/limits.h"
 #include "core/scenario/sections.h"
+#include "core/scenario/subject.h"
 #include "core/scenario/text.h"
 #include "core/scenario/topology.h"
 #include "core/scenario/units.h"
@@ -51,16 +52,6 @@ void check_leader(const Section& s, std::string_view key, std::string_view place
   }
 }
 
-/// Do two subjects with wildcards have a subject in common? NATS refuses such streams beside each other.
-bool overlap(const std::string& a, const std::string& b) {
-  const Names x = split(a, '.'), y = split(b, '.');
-  for (std::size_t i = 0;; ++i) {
-    if (i == x.size() || i == y.size()) return x.size() == y.size();
-    if (x[i] == ">" || y[i] == ">") return true;
-    if (x[i] != "*" && y[i] != "*" && x[i] != y[i]) return false;
-  }
-}
-
 void check_subjects(const Scenario& scenario) {
   struct Owned {
     const TopicSpec* stream;
@@ -74,7 +65,8 @@ void check_subjects(const Scenario& scenario) {
   for (std::size_t i = 0; i < owned.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const Owned &a = owned[j], &b = owned[i];
-      if (a.stream == b.stream || a.stream->broker != b.stream->broker || !overlap(*a.subject, *b.subject))
+      if (a.stream == b.stream || a.stream->broker != b.stream->broker ||
+          !subjects_overlap(*a.subject, *b.subject))
         continue;
       fail_at(scenario.file, b.stream->line, "streams." + b.stream->name + ".subjects",
               quoted(*b.subject) + " overlaps with " + quoted(*a.subject) + " of stream " + a.stream->name +

@@ -32,6 +32,17 @@ std::vector<Duration> backoff_of(const Values& v) {
   return list;
 }
 
+/// What is known to have been wrong in a version.
+void find_faults(NatsServer& s) {
+  // Killed servers may come back without a stream. [nats-server#6888; mended in 2.10.23]
+  s.forgets_streams = s.version >= Version{2, 10, 20} && s.version < Version{2, 10, 23};
+  // A leader without a majority removes servers all the same. [nats-server#7545, #7561; mended in 2.12.3]
+  const bool named = s.version.patch > 0 || s.version < Version{2, 12};  // "2.12" is its newest release
+  s.removes_peers_alone = s.version < Version{2, 12, 3} && named;
+  // A message id that a deposed leader had staged stays known to it. [nats-server#6415, #6486; 2.10.26]
+  s.keeps_staged_ids = s.version < Version{2, 10, 26} && (s.version.patch > 0 || s.version < Version{2, 10});
+}
+
 /// [nats-server: consumer.go checkConsumerCfg, setConsumerConfigDefaults]
 void check_redelivery(const Values& v, NatsConsumer& c) {
   if (c.ack_wait.ns <= 0) v.fail("ack_wait", "must be more than 0");
@@ -72,6 +83,10 @@ NatsServer resolve_nats_server(const Scenario& scenario, const BrokerSpec& broke
   s.sync_interval = v.duration("sync_interval");
   if (!s.sync_always && s.sync_interval.ns <= 0)
     v.fail("sync_interval", "must be more than 0, or \"always\"");
+  if (s.sync_always && s.version < Version{2, 10})
+    v.fail("sync_interval", "\"always\" exists from NATS 2.10 on");
+  if (v.is_set("peer_remove_after")) s.peer_remove_after = v.duration("peer_remove_after");
+  find_faults(s);
   s.max_payload = v.as<std::uint32_t>("max_payload");
   return s;
 }
@@ -88,6 +103,12 @@ NatsStream resolve_nats_stream(const Scenario& scenario, const TopicSpec& stream
                 : retention == "interest" ? NatsStream::Retention::interest
                                           : NatsStream::Retention::workqueue;
   s.in_memory = v.text("storage") == "memory";
+  s.persist_async = v.text("persist_mode") == "async";
+  // [nats-server: stream.go checkStreamCfg]
+  if (s.persist_async && s.replicas > 1) v.fail("persist_mode", "\"async\" is for one replica only");
+  if (s.persist_async && s.in_memory) v.fail("persist_mode", "\"async\" is for storage = \"file\" only");
+  if (v.is_set("persist_mode") && version_of(broker) < Version{2, 12})
+    v.fail("persist_mode", "exists from NATS 2.12 on");
   s.discard_new = v.text("discard") == "new";
   // The server takes 0 as "no limit". [nats-server: stream.go checkStreamCfg]
   const auto limit = [&](std::string_view key) { return v.integer(key) == 0 ? -1 : v.integer(key); };
@@ -95,6 +116,12 @@ NatsStream resolve_nats_stream(const Scenario& scenario, const TopicSpec& stream
   s.max_bytes = limit("max_bytes");
   s.max_msgs_per_subject = limit("max_msgs_per_subject");
   s.max_msg_size = limit("max_msg_size");
+  s.discard_new_per_subject = v.truth("discard_new_per_subject");
+  // [nats-server: stream.go checkStreamCfg, error 10052]
+  if (s.discard_new_per_subject && !s.discard_new)
+    v.fail("discard_new_per_subject", "needs discard = \"new\"");
+  if (s.discard_new_per_subject && s.max_msgs_per_subject <= 0)
+    v.fail("discard_new_per_subject", "needs max_msgs_per_subject");
   s.max_age = v.duration("max_age");
   if (s.max_age.ns != 0 && s.max_age < Duration::millis(100)) v.fail("max_age", "must be at least 100ms");
   s.duplicate_window = v.duration("duplicate_window");

@@ -22,6 +22,11 @@ struct NatsServer {
   bool sync_always = false;
   Duration sync_interval = {};  ///< of no meaning with sync_always
   std::uint32_t max_payload = 0;
+  Duration peer_remove_after = Duration::forever();
+  // Known faults of that version.
+  bool forgets_streams = false;
+  bool removes_peers_alone = false;
+  bool keeps_staged_ids = false;
 };
 
 struct NatsStream {
@@ -29,7 +34,9 @@ struct NatsStream {
   std::uint32_t replicas = 1;
   Retention retention = Retention::limits;
   bool in_memory = false;
+  bool persist_async = false;
   bool discard_new = false;
+  bool discard_new_per_subject = false;
   std::int64_t max_msgs = -1;  ///< −1 = no limit, here and below
   std::int64_t max_bytes = -1;
   std::int64_t max_msgs_per_subject = -1;

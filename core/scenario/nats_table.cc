@@ -14,7 +14,11 @@ using namespace rows;  // NOLINT(google-build-using-namespace): the rows read as
 
 constexpr auto server = std::to_array<Setting>({
     duration("sync_interval", "2m", "files are synced so often; always: before each answer", "always"),
-    size("max_payload", 1, 64 << 20, "1MiB", "larger messages close the connection"),
+    size("max_payload", 1, 64 << 20, "1MiB",
+         "largest message with its header; the client refuses larger ones (the server would hang up)"),
+    duration("peer_remove_after", "",
+             "no setting of the server: an operator removes servers that a stream's leader has not heard of "
+             "for so long; none: never. Simulated only"),
     known(size("max_memory_store", 0, most_long, "", "limit of all streams in memory")),
     known(size("max_file_store", 0, most_long, "", "limit of all streams in files")),
     known(duration("write_deadline", "10s", "a client that does not read for so long is dropped")),
@@ -27,17 +31,22 @@ constexpr auto stream = std::to_array<Setting>({
     word("retention", "limits|interest|workqueue", "limits",
          "workqueue: a message goes when it is acknowledged"),
     word("storage", "file|memory", "file", "memory: gone when the server ends"),
+    word("persist_mode", "default|async", "default",
+         "async, from 2.12 on: answered before the file is written, so that a kill may lose the last 8 ms"),
     word("discard", "old|new", "old", "at a limit: drop the oldest, or refuse the newest"),
     number("max_msgs", -1, most_long, "-1", "messages kept; -1: no limit"),
     size("max_bytes", -1, most_long, "-1", "bytes kept, overhead counted; -1: no limit"),
-    duration("max_age", "0s", "messages older than this go; 0s: never"),
-    number("max_msgs_per_subject", -1, most_long, "-1", "-1: no limit"),
-    size("max_msg_size", -1, most_int, "-1", "larger messages are refused; -1: no limit"),
+    duration("max_age", "0s", "messages older than this go, at most 250ms later; 0s: never"),
+    number("max_msgs_per_subject", -1, most_long, "-1", "messages kept of each subject; -1: no limit"),
+    flag("discard_new_per_subject", "false",
+         "with discard = new: what exceeds max_msgs_per_subject is refused too, instead of the oldest "
+         "dropped"),
+    size("max_msg_size", -1, most_int, "-1",
+         "larger messages, their header counted, are refused; -1: no limit"),
     duration("duplicate_window", "2m",
              "a Nats-Msg-Id seen within this long is a repeat; max_age if that is less"),
     flag("no_ack", "false", "publishes are not answered; only false is modelled"),
     known(number("max_consumers", -1, most_int, "-1", "")),
-    known(flag("discard_new_per_subject", "false", "")),
     known(flag("deny_delete", "false", "")),
     known(flag("deny_purge", "false", "")),
     known(flag("allow_rollup_hdrs", "false", "")),
@@ -122,7 +131,7 @@ const SettingTable& nats_stream_settings() {
       api,
       stream,
       {},
-      "first_seq allow_msg_ttl subject_delete_marker_ttl persist_mode metadata "
+      "first_seq allow_msg_ttl subject_delete_marker_ttl metadata "
       "mirror_direct consumer_limits allow_msg_counter allow_atomic allow_msg_schedules",
       "name subjects num_replicas replicas"};
   return table;

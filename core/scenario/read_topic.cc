@@ -3,6 +3,7 @@
 
 #include "core/base/limits.h"
 #include "core/scenario/sections.h"
+#include "core/scenario/subject.h"
 #include "core/scenario/text.h"
 
 namespace mqlab {
@@ -49,18 +50,6 @@ TopicSpec read_topic(const Section& s, const Scenario& scenario) {
   topic.properties = s.properties("properties");
   topic.line = s.line();
   return topic;
-}
-
-/// Tokens between dots, none empty; '*' is one token, '>' all that follow. [nats-server: sublist.go
-/// IsValidSubject]
-bool valid_subject(std::string_view subject) {
-  if (subject.empty() || subject.back() == '.') return false;
-  const std::vector<std::string> tokens = split(subject, '.');
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i].empty() || tokens[i].find_first_of(" \t\r\n") != std::string::npos) return false;
-    if (tokens[i] == ">" && i + 1 < tokens.size()) return false;
-  }
-  return subject.find(' ') == std::string_view::npos;
 }
 
 TopicSpec read_stream(const Section& s, const Scenario& scenario) {

@@ -21,8 +21,6 @@ std::uint32_t byte_at(std::string_view bytes, std::size_t i) { return static_cas
 
 }  // namespace
 
-std::string key_text(std::uint32_t key) { return "k" + std::to_string(key); }
-
 std::uint32_t murmur2(std::string_view bytes) {
   constexpr std::uint32_t m = 0x5bd1e995;
   const std::size_t length = bytes.size();

@@ -4,11 +4,9 @@
 #include <string>
 
 #include "core/scenario/scenario.h"
+#include "core/scenario/subject.h"
 
 namespace mqlab {
-
-/// The bytes a key number stands for on the wire: "k7". Key number 0 means no key.
-std::string key_text(std::uint32_t key);
 
 /// Kafka's variant of MurmurHash2, seed 0x9747b28c (org.apache.kafka.common.utils.Utils.murmur2).
 std::uint32_t murmur2(std::string_view bytes);

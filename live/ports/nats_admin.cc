@@ -23,6 +23,7 @@ void fill(jsStreamConfig& config, const NatsStream& stream) {
   config.MaxMsgSize = static_cast<std::int32_t>(stream.max_msg_size);
   config.Duplicates = stream.duplicate_window.ns;
   config.Storage = stream.in_memory ? js_MemoryStorage : js_FileStorage;
+  config.DiscardNewPerSubject = stream.discard_new_per_subject;
   config.Discard = stream.discard_new ? js_DiscardNew : js_DiscardOld;
   using Retention = NatsStream::Retention;
   config.Retention = stream.retention == Retention::workqueue  ? js_WorkQueuePolicy

@@ -1,6 +1,6 @@
 #include "live/ports/nats_settings.h"
 
-#include "core/seam/partitioner.h"
+#include "core/scenario/subject.h"
 #include "live/port.h"
 
 namespace mqlab::live::nats {
@@ -49,14 +49,7 @@ ConnectionSettings connection_settings(const std::string& urls, const std::strin
 }
 
 std::string StreamNames::subject_of(std::uint32_t key) const {
-  std::string subject = subjects.front();
-  const std::string token = key != 0 ? key_text(key) : "m";
-  while (!subject.empty()) {
-    const std::size_t wildcard = subject.find_last_of("*>");
-    if (wildcard == std::string::npos) break;
-    subject.replace(wildcard, 1, token);
-  }
-  return subject;
+  return mqlab::subject_of(form_of(subjects), key);
 }
 
 StreamNames stream_names(const TopicSpec& topic, const std::string& tag) {

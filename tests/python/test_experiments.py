@@ -116,6 +116,28 @@ def test_the_second_protocol_fences_a_late_end(tmp_path: Path) -> None:
     assert torn["txn.atomic"].verdict == VIOLATED
 
 
+@pytest.mark.parametrize(
+    ("name", "mended", "schedules"),
+    [
+        ("nats-stream-forgotten", "2.10.23", 2000),  # nats-server#6888
+        ("nats-minority-peer-remove", "2.12.3", 2000),  # nats-server#7545, #7561
+        ("nats-staged-id", "2.10.26", 5000),  # nats-server#6415, #6486
+    ],
+)
+def test_a_fault_of_an_old_server_is_found_and_its_mend_holds(
+    name: str, mended: str, schedules: int, tmp_path: Path
+) -> None:
+    scenario = mqlab.load(ROOT / f"experiments/{name}.toml")
+    faulty = mqlab.verify(scenario, schedules=schedules, out=tmp_path / "faulty")
+    assert faulty["no_loss"].verdict == VIOLATED
+    story = faulty["no_loss"].counterexample
+    assert story is not None
+    assert story.scenario.core.faults <= 2
+    assert len(story.messages or ()) <= 4
+    sound = mqlab.verify(scenario.with_({"broker.version": mended}), schedules=10_000, out=tmp_path / "mended")
+    assert sound["no_loss"].verdict == HOLDS
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
 def test_is_complete_and_says_its_question(path: Path) -> None:
     scenario = mqlab.load(path)

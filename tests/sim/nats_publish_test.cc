@@ -300,7 +300,7 @@ TEST(NatsPublish, SurvivesARestartOfTheServer) {
 
 TEST(NatsPublish, SettingsAreTheServersAndTheLibrarysOwn) {
   EXPECT_THROW(NatsRun(system("properties = { max_msg = 3 }")), ScenarioError);
-  EXPECT_THROW(NatsRun(system("properties = { max_msgs_per_subject = 1 }")), ScenarioError);
+  EXPECT_THROW(NatsRun(system("properties = { discard_new_per_subject = true }")), ScenarioError);
   EXPECT_THROW(NatsRun(system("", "ack_wait = \"soon\"")), ScenarioError);
 }
 

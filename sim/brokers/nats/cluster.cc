@@ -141,13 +141,27 @@ void NatsCluster::process(ProcessId here, Packet* packet) {
     if (streams_[stream_of(*op)]->replicas().leads(here)) {
       carry_out(op, *packet, answers);
     } else {
-      arena().recycle(op);  // a deposed leader takes it, and nothing comes of it
+      led_by_nobody(op, here, *packet, answers);
     }
     op = next;
   }
   for (Stream* s : streams_) s->packet_done();
   arena().recycle(packet);
   if (answers != nullptr) reply(here, answers, node(here).behind());
+}
+
+/// A deposed leader takes it, and nothing comes of it; except that a faulty one that has split off answers,
+/// and that one may remember the message's id.
+void NatsCluster::led_by_nobody(Op* op, ProcessId here, const Packet& packet, Packet*& answers) {
+  Stream& stream = *streams_[stream_of(*op)];
+  if (op->kind == OpKind::publish) {
+    stream.stage(*op, here);
+    if (stream.replicas().split_off(here)) {
+      op->sequence = stream.log().last() + 1;
+      return add_answer(answers, op, packet.connection, packet.epoch);
+    }
+  }
+  arena().recycle(op);
 }
 
 /// A consumer's acks and its pull requests are worked off by two threads of the server: which of two that
@@ -344,6 +358,9 @@ void Node::on(const SimEvent& event) {
       return;
     case NodeEvent::step_down:
       cluster_.stream(event.x).replicas().step_down(event.y);
+      return;
+    case NodeEvent::remove_peers:
+      cluster_.stream(event.x).replicas().remove_peers(event.y);
       return;
     case NodeEvent::caught_up:
       cluster_.stream(event.x).replicas().caught_up(static_cast<ProcessId>(event.a), event.y);

@@ -77,6 +77,7 @@ class NatsCluster final : public Cluster {
   bool pulls_first(const Packet& packet);
   static void move_pulls_up(Packet& packet);
   void carry_out(Op* op, const Packet& packet, Packet*& answers);
+  void led_by_nobody(Op* op, ProcessId here, const Packet& packet, Packet*& answers);
   void nobody(Op* op, const Packet& packet, Packet*& answers);
   void discard(Packet* packet);
   void servers_clients_gone(ProcessId node);

@@ -79,6 +79,7 @@ bool Consumer::create(Op* op) {
 void Consumer::deliver() {
   if (requests_.empty() || !exists_) return;
   if (acks() && !stream_.replicas().quorum()) return;
+  stream_.expire();
   const Instant now = cluster_.world().now();
   keep_requests([&](const Request& r) { return r.expires > now; });
   bool stalled = false;

@@ -5,11 +5,20 @@
 #include "core/modules/registry.h"
 #include "core/scenario/error.h"
 #include "core/scenario/nats_settings.h"
+#include "core/scenario/subject.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/world.h"
 
 namespace mqlab::sim::nats {
 namespace {
+
+SubjectForm subject_form(const std::string& form) {
+  SubjectForm values;
+  values.form = form;
+  values.keys = subject_bytes(form, 10) - subject_bytes(form, 1);
+  values.fixed = subject_bytes(form, 0) - values.keys;
+  return values;
+}
 
 class NatsPlan final : public ClusterPlan {
  public:
@@ -41,6 +50,11 @@ NatsPlan::NatsPlan(const Scenario& scenario, const Topology& topology, std::uint
   values_.server.sync_always = server.sync_always;
   values_.server.sync_interval = server.sync_interval;
   values_.server.max_payload = server.max_payload;
+  values_.server.peer_remove_after = server.peer_remove_after;
+  values_.server.forgets_streams = server.forgets_streams;
+  values_.server.removes_peers_alone = server.removes_peers_alone;
+  values_.server.keeps_staged_ids = server.keeps_staged_ids;
+  if (server.peer_remove_after != Duration::forever()) settle_beyond(server.peer_remove_after);
   if (spec_.nodes > 1) values_.server.boot = Duration::millis(600);
   values_.first_node = topology.first_of(Role::broker, broker);
   values_.ordered.ack = AckPolicy::none;
@@ -84,11 +98,6 @@ void NatsPlan::read_streams(const Scenario& scenario, const Topology& topology, 
     if (topic.kind != TopicKind::stream || topic.broker != broker) continue;
     const TopicSpec& stream = scenario.topics[topic.index];
     const NatsStream read = resolve_nats_stream(scenario, stream, spec_);
-    const auto refuse = [&](const char* key, const char* problem) {
-      throw ScenarioError(scenario.file, stream.line, "streams." + stream.name + ".properties." + key,
-                          problem);
-    };
-    if (read.max_msgs_per_subject >= 0) refuse("max_msgs_per_subject", "is not modelled");
     StreamValues values;
     values.place = topic.first_place;
     values.replicas = read.replicas;
@@ -96,16 +105,16 @@ void NatsPlan::read_streams(const Scenario& scenario, const Topology& topology, 
                        : read.retention == NatsStream::Retention::interest ? Retention::interest
                                                                            : Retention::workqueue;
     values.in_memory = read.in_memory;
+    values.written_later = read.persist_async;
     values.max_msgs = read.max_msgs;
     values.max_bytes = read.max_bytes;
     values.max_msg_size = read.max_msg_size;
     values.max_age = read.max_age;
     values.discard_new = read.discard_new;
     values.duplicate_window = read.duplicate_window;
-    // 22 bytes before, 8 of checksum behind, the subject, and the header with its length. [filestore.go
-    // fileStoreMsgSize]
-    const std::string& subject = stream.subjects.front();
-    values.overhead = static_cast<std::uint32_t>(22 + 8 + subject.size() + 4 + 38);
+    values.discard_new_per_subject = read.discard_new_per_subject;
+    values.max_msgs_per_subject = read.max_msgs_per_subject;
+    values.forms.push_back(subject_form(form_of(stream.subjects)));
     values_.stream_of[topic.first_place] = static_cast<std::uint32_t>(values_.streams.size());
     values_.streams.push_back(values);
   }

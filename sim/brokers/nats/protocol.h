@@ -21,11 +21,21 @@ struct Record {
   MessageId id = 0;
   MessageId cause = 0;
   std::uint32_t key = 0;
-  std::uint32_t size = 0;  ///< declared bytes of the value
+  std::uint32_t size : 27 = 0;   ///< declared bytes of the value; max_payload is 64 MiB at most
+  std::uint32_t has_id : 1 = 0;  ///< it carries Nats-Msg-Id
+  std::uint32_t form : 4 = 0;    ///< of its subject; see StreamValues
   std::uint64_t digest = 0;
   Instant stored = {};  ///< the server's wall clock when it took the message
 };
 static_assert(sizeof(Record) == 32);
+
+/// Bytes of a message's header: the version line, "Nats-Msg-Id: 17", an empty line.
+constexpr std::uint32_t header_bytes(const Record& record) {
+  if (record.has_id == 0) return 0;
+  std::uint32_t digits = 1;
+  for (MessageId id = record.id; id >= 10; id /= 10) ++digits;
+  return 10 + 13 + digits + 2 + 2;
+}
 
 /// Answers of the server. [nats-server: server/errors.json, jetstream_errors_generated.go]
 namespace code {
@@ -33,7 +43,7 @@ inline constexpr std::uint16_t none = 0;
 inline constexpr std::uint16_t no_responders = 503;      ///< nobody serves that subject now
 inline constexpr std::uint16_t leadership_change = 409;  ///< to a parked pull request
 inline constexpr std::uint16_t exceeds_maximum = 10054;  ///< message size exceeds maximum allowed
-inline constexpr std::uint16_t store_failed = 10077;     ///< maximum messages or bytes exceeded
+inline constexpr std::uint16_t store_failed = 10077;     ///< maximum messages, per subject too, or bytes
 inline constexpr std::uint16_t in_process = 10158;       ///< duplicate message id is in process
 }  // namespace code
 
@@ -55,7 +65,6 @@ struct Op {
   bool answer_lost = false;         ///< a fault: carry it out, send nothing back
   bool no_wait = false;             ///< pull: one shot, ends with the last message there is
   bool confirm = false;             ///< ack, nack …: the client waits for a reply
-  bool message_id = false;          ///< publish: carries Nats-Msg-Id
   bool duplicate = false;           ///< answer: recognised by its id; `sequence` is the first one's
   std::uint8_t tries = 0;           ///< the client's: how often it was sent before
   std::uint16_t code = code::none;  ///< answer
@@ -114,9 +123,10 @@ enum NodeEvent : std::uint16_t {
   pull_wake,  ///< x = consumer: a client's next pull request comes in
   closed,     ///< a = Connection*, x = epoch: the client is gone
   booted,
-  elect,      ///< x = stream, y = generation
-  step_down,  ///< x = stream, y = generation
-  caught_up,  ///< a = process, x = stream, y = generation
+  elect,         ///< x = stream, y = generation
+  step_down,     ///< x = stream, y = generation
+  remove_peers,  ///< x = stream, y = generation
+  caught_up,     ///< a = process, x = stream, y = generation
 };
 
 /// Events at a client.

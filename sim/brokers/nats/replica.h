@@ -13,7 +13,7 @@
 namespace mqlab::sim::nats {
 
 struct Replica {
-  explicit Replica(Arena& arena) : file(arena), incoming(arena), syncing(arena) {}
+  explicit Replica(Arena& arena) : file(arena), incoming(arena), syncing(arena), unwritten(arena) {}
 
   struct Step {
     Instant at;
@@ -86,6 +86,17 @@ struct Replica {
     return std::min(std::max(least, synced_length), length);
   }
   std::int64_t synced_length = 0;
+
+  Ring<Step>
+      unwritten;  ///< persist_mode async: appends that only the process knows, by when they are written
+
+  /// The process ends: what it had not written is gone.
+  void killed(Instant now) {
+    while (!unwritten.empty() && unwritten.front().at <= now) unwritten.pop_front();
+    if (unwritten.empty()) return;
+    cut_to(unwritten.front().length - 1);
+    unwritten.clear();
+  }
 
   void cut_to(std::int64_t new_length) {
     length = std::min(length, new_length);

@@ -8,6 +8,10 @@
 #include "sim/world.h"
 
 namespace mqlab::sim::nats {
+namespace {
+/// What is written later waits so long at most. [nats-server: filestore.go flushLoop]
+constexpr Duration write_delay = Duration::millis(8);
+}  // namespace
 
 Replicas::Replicas(NatsCluster& cluster, Stream& stream)
     : cluster_(cluster), stream_(stream), copies_(cluster.arena()) {
@@ -48,7 +52,7 @@ bool Replicas::quorum() const {
   if (leader_ == no_process) return false;
   std::uint32_t with = 1;
   for (const Replica& copy : copies_) with += copy.node != leader_ && copy.following ? 1 : 0;
-  return with >= majority();
+  return with >= wanted();
 }
 
 /// A deposed leader, and who cannot see the new one, still takes what is sent to it.
@@ -94,8 +98,9 @@ Instant Replicas::appended(std::int64_t length) {
   const bool always = cluster_.values().server.sync_always;
   Replica& own = *copy_of(leader_);
   own.write(now, length);
+  if (stream_.values().written_later) own.unwritten.push_back({now + write_delay, length});
   const Instant own_done = always ? own.sync(now, length, fsync(own), !alone()) : now;
-  if (alone()) return own_done;
+  if (alone() || wanted() == 1) return own_done;
   Network& network = cluster_.world().network();
   std::array<Instant, limits::nodes> answers;
   std::uint32_t n = 0;
@@ -121,7 +126,7 @@ bool Replicas::may_commit(std::int64_t length, std::uint32_t term) {
     copy.settle(cluster_.world().now());
     with += copy.length >= length ? 1 : 0;
   }
-  return with >= majority();
+  return with >= wanted();
 }
 
 void Replicas::commit_what_is_held() {
@@ -132,7 +137,7 @@ void Replicas::commit_what_is_held() {
     lengths[n++] = copy.length;
   }
   std::sort(lengths.begin(), lengths.begin() + n, std::greater<>());
-  stream_.commit_to(std::min(lengths[majority() - 1], copy_of(leader_)->length));
+  stream_.commit_to(std::min(lengths[wanted() - 1], copy_of(leader_)->length));
 }
 
 }  // namespace mqlab::sim::nats

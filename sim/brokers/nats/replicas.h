@@ -44,12 +44,19 @@ class Replicas {
   void booted(ProcessId node);
   void elect(std::uint32_t generation);
   void step_down(std::uint32_t generation);
+  /// The operator removes what the leader does not hear of.
+  void remove_peers(std::uint32_t generation);
+  /// A fault of old versions: the minority's leader counts itself as all there is.
+  bool split_off(ProcessId node) const { return node != no_process && node == split_off_; }
   void caught_up(ProcessId node, std::uint32_t generation);
 
  private:
   Replica* copy_of(ProcessId node);
   const Replica* copy_of(ProcessId node) const { return const_cast<Replicas*>(this)->copy_of(node); }
   std::uint32_t majority() const { return static_cast<std::uint32_t>(copies_.size() / 2 + 1); }
+  /// How many copies the leader waits for.
+  std::uint32_t wanted() const { return split_off(leader_) ? 1 : majority(); }
+  bool forgets(const Replica& copy);
   bool up(ProcessId node) const;
   bool linked(ProcessId a, ProcessId b) const;
   Duration fsync(const Replica& copy);
@@ -68,7 +75,8 @@ class Replicas {
   Stream& stream_;
   Vec<Replica> copies_;
   ProcessId leader_ = no_process;
-  ProcessId deposed_ = no_process;  ///< believes still to lead
+  ProcessId deposed_ = no_process;    ///< believes still to lead
+  ProcessId split_off_ = no_process;  ///< has removed all others without asking them
   std::uint32_t term_ = 1;
   Instant led_since_ = {};
   bool gone_ = false;  ///< no server knows the stream any more

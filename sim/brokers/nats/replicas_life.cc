@@ -26,8 +26,11 @@ void Replicas::life_changed(ProcessId process, LifeChange change) {
       stop_following(*copy);
       copy->election_due = Instant::never();
       if (change == LifeChange::power_lost) lose_power(*copy);
+      copy->killed(cluster_.world().now());
+      stream_.forget_staged(process);
       if (stream_.values().in_memory) copy->cut_to(0);
       if (process == deposed_) deposed_ = no_process;
+      if (process == split_off_) split_off_ = no_process;
       if (process == leader_) {
         stream_.leader_died(change == LifeChange::power_lost);
         // The kernel of a killed server closes its routes, so the others know at once that nobody listens.
@@ -78,6 +81,15 @@ void Replicas::booted(ProcessId node) {
   if (copy == nullptr) return;
   copy->disk_free = copy->planned_start = copy->planned_end = cluster_.world().now();
   copy->forgotten = stream_.first();
+  if (forgets(*copy)) {
+    for (Replica& c : copies_) {
+      c.configured = false;
+      c.cut_to(0);
+    }
+    gone_ = true;
+    leader_ = no_process;
+    return stream_.recovered(0);
+  }
   if (alone()) {
     gone_ = !copy->configured;
     leader_ = gone_ ? no_process : node;
@@ -90,8 +102,22 @@ void Replicas::booted(ProcessId node) {
   look_around();
 }
 
+/// A fault of old versions: a server that finds no majority of the others when it comes back may recover the
+/// cluster's state without a stream, and then leads the cluster, which thereby deletes it.
+bool Replicas::forgets(const Replica& copy) {
+  const Values& values = cluster_.values();
+  if (!values.server.forgets_streams || values.server.nodes == 1) return false;
+  std::uint32_t others = 0;
+  for (std::uint32_t i = 0; i < values.server.nodes; ++i) {
+    const auto node = static_cast<ProcessId>(values.first_node + i);
+    others += node != copy.node && up(node) ? 1 : 0;
+  }
+  if (others >= values.server.nodes / 2 + 1) return false;
+  return (cluster_.world().draw(Purpose::election, stream_.index(), copy.node, ++draws_) & 1) != 0;
+}
+
 void Replicas::look_around() {
-  if (alone()) return;
+  if (alone() || gone_) return;
   watch_followers();
   watch_quorum();
   watch_elections();
@@ -121,7 +147,7 @@ void Replicas::watch_followers() {
 /// The leader holds what the follower lacked, and sends it what comes from now on.
 void Replicas::caught_up(ProcessId node, std::uint32_t generation) {
   Replica& copy = *copy_of(node);
-  if (generation != copy.generation || !copy.catching_up) return;
+  if (generation != copy.generation || !copy.catching_up || gone_) return;
   copy.catching_up = false;
   copy.following = true;
   if (!copy.configured) copy.configured_on_disk = cluster_.values().server.sync_always;
@@ -129,6 +155,7 @@ void Replicas::caught_up(ProcessId node, std::uint32_t generation) {
   copy.cut_to(copy_of(leader_)->length);
   copy.write(cluster_.world().now(), copy_of(leader_)->length);
   if (cluster_.values().server.sync_always) copy.sync(cluster_.world().now(), copy.length, fsync(copy), true);
+  if (node == split_off_ || split_off(leader_)) split_off_ = no_process;
   if (node == deposed_) {
     deposed_ = no_process;
     cluster_.ask_again(stream_.index());
@@ -149,14 +176,30 @@ void Replicas::watch_quorum() {
   std::uint32_t with = 1;
   for (const Replica& copy : copies_)
     with += copy.node != leader_ && up(copy.node) && linked(leader_, copy.node) ? 1 : 0;
-  const bool lost = with < majority();
+  const bool lost = with < wanted();
   if (lost == quorum_lost_) return;
   quorum_lost_ = lost;
   ++quorum_generation_;
   if (lost) {
     cluster_.world().after(lost_quorum, cluster_.node(leader_), NodeEvent::step_down, 0, stream_.index(),
                            quorum_generation_);
+    const ServerValues& server = cluster_.values().server;
+    if (server.removes_peers_alone && server.peer_remove_after < lost_quorum) {
+      cluster_.world().after(server.peer_remove_after, cluster_.node(leader_), NodeEvent::remove_peers, 0,
+                             stream_.index(), quorum_generation_);
+    }
   }
+}
+
+/// A sound leader proposes the removal to the majority that it has not got, so nothing comes of it; a faulty
+/// one carries it out and goes on by itself.
+void Replicas::remove_peers(std::uint32_t generation) {
+  if (generation != quorum_generation_ || !quorum_lost_) return;
+  quorum_lost_ = false;
+  ++quorum_generation_;
+  split_off_ = leader_;
+  commit_what_is_held();
+  stream_.quorum_back();
 }
 
 void Replicas::step_down(std::uint32_t generation) {
@@ -222,7 +265,7 @@ bool Replicas::would_win(Replica& candidate) {
 }
 
 void Replicas::elect(std::uint32_t generation) {
-  if (generation != election_generation_) return;
+  if (generation != election_generation_ || gone_) return;
   Replica& winner = *copy_of(candidate_);
   candidate_ = no_process;
   candidate_at_ = Instant::never();
@@ -238,6 +281,7 @@ void Replicas::elect(std::uint32_t generation) {
 void Replicas::lead(Replica& winner) {
   World& world = cluster_.world();
   deposed_ = leader_ != no_process && world.alive(leader_) ? leader_ : no_process;
+  if (deposed_ != split_off_) split_off_ = no_process;
   leader_ = winner.node;
   ++term_;
   led_since_ = world.now();
@@ -252,7 +296,7 @@ void Replicas::lead(Replica& winner) {
   gone_ = std::ranges::none_of(copies_, &Replica::configured);
   quorum_lost_ = false;
   ++quorum_generation_;
-  stream_.led_anew(winner.length);
+  stream_.led_anew(winner.length, deposed_);
   look_around();
 }
 

@@ -35,6 +35,13 @@ struct ServerValues {
   Sampler fsync{DurationSpec{DurationSpec::Shape::lognormal, Duration::micros(200), Duration::millis(7)}};
   /// From the start of a process until it serves. Measured: 0.03 s alone, 0.63 s back in a cluster.
   Duration boot = Duration::millis(30);
+  /// An operator (often a program) removes servers that a stream's leader has not heard of for so long.
+  Duration peer_remove_after = Duration::forever();
+
+  // Known faults, by version; see core/scenario/nats_settings.cc.
+  bool forgets_streams = false;      ///< nats-server#6888
+  bool removes_peers_alone = false;  ///< nats-server#7545, mended by #7561
+  bool keeps_staged_ids = false;     ///< mended by nats-server#6415, #6486
 };
 
 enum class AckPolicy : std::uint8_t { none, all, explicit_ack };
@@ -44,19 +51,36 @@ enum class DeliverPolicy : std::uint8_t { all, last, new_only };
 /// (workqueue).
 enum class Retention : std::uint8_t { limits, interest, workqueue };
 
+/// The subjects of messages whose subject differs in the key only: core/scenario/subject.h.
+struct SubjectForm {
+  std::string form;
+  std::uint32_t keys = 0;   ///< how often the key's text comes in it
+  std::uint32_t fixed = 0;  ///< bytes of the rest
+
+  std::uint32_t bytes(std::uint32_t key) const {
+    std::uint32_t digits = 1;
+    for (std::uint32_t k = key; k >= 10; k /= 10) ++digits;
+    return fixed + keys * (key == 0 ? 1 : 1 + digits);
+  }
+};
+
 /// [nats-server: server/stream.go]
 struct StreamValues {
   PlaceId place = no_place;
+  /// A message's subject is forms[record.form] with its key; what is published here has the first form.
+  std::vector<SubjectForm> forms;
   std::uint32_t replicas = 1;
   Retention retention = Retention::limits;
   bool in_memory = false;      ///< a server's copy ends with it
+  bool written_later = false;  ///< answered before it is in the page cache (persist_mode = async)
   std::int64_t max_msgs = -1;  ///< −1 = no limit, here and below
   std::int64_t max_bytes = -1;
   std::int64_t max_msg_size = -1;
   Duration max_age = {};  ///< 0 = no limit
   bool discard_new = false;
+  bool discard_new_per_subject = false;
+  std::int64_t max_msgs_per_subject = -1;
   Duration duplicate_window = Duration::seconds(120);  ///< 0 = no deduplication
-  std::uint32_t overhead = 0;                          ///< bytes a stored message takes beside its value
 };
 
 /// A durable consumer. [nats-server: server/consumer.go]

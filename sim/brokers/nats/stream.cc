@@ -17,7 +17,9 @@ Stream::Stream(NatsCluster& cluster, std::uint32_t index)
       removed_(cluster.arena()),
       by_id_(cluster.arena()),
       waiting_(cluster.arena()),
-      consumers_(cluster.arena()) {}
+      consumers_(cluster.arena()),
+      tallies_(cluster.arena()),
+      staged_(cluster.arena()) {}
 
 // ---- publishing
 // ------------------------------------------------------------------------------------------------
@@ -34,18 +36,10 @@ std::int64_t Stream::first_with(MessageId id) const {
   return record.id == id && recent ? sequence : 0;
 }
 
-/// [nats-server: stream.go processJetStreamMsg, memstore/filestore ErrMaxMsgs, ErrMaxBytes]
-bool Stream::full(const Record& record) const {
-  if (!values_.discard_new) return false;
-  const std::int64_t count = count_ + log_.last() - last_;
-  return (values_.max_msgs > 0 && count >= values_.max_msgs) ||
-         (values_.max_bytes > 0 && bytes_ + stored_bytes(record) > values_.max_bytes);
-}
-
 bool Stream::publish(Op* op, const Packet& packet) {
   Record record = op->record;
   record.stored = cluster_.world().wall();
-  if (op->message_id) {
+  if (record.has_id != 0) {
     if (const std::int64_t sequence = first_with(record.id)) {
       // Replicated: an id that is proposed but not yet stored is a conflict, not a duplicate.
       // [nats-server: stream.go processClusteredInboundMsg]
@@ -55,14 +49,20 @@ bool Stream::publish(Op* op, const Packet& packet) {
       return true;
     }
   }
-  if (values_.max_msg_size >= 0 && record.size > values_.max_msg_size) op->code = code::exceeds_maximum;
+  if (record.has_id != 0 && staged(record.id)) {
+    op->duplicate = true;
+    op->sequence = log_.last();
+    return true;
+  }
+  if (values_.max_msg_size >= 0 && header_bytes(record) + record.size > values_.max_msg_size)
+    op->code = code::exceeds_maximum;
   expire();
   if (full(record)) op->code = code::store_failed;
   if (op->code != code::none) return true;
 
   log_.push(record, op->payload);
   const std::int64_t sequence = log_.last();
-  if (op->message_id && values_.duplicate_window.ns > 0) {
+  if (record.has_id != 0 && values_.duplicate_window.ns > 0) {
     if (record.id >= by_id_.size()) by_id_.resize(std::max<std::size_t>(64, record.id * std::size_t{2}), 0);
     by_id_[record.id] = static_cast<std::uint32_t>(sequence);
   }
@@ -79,6 +79,32 @@ bool Stream::publish(Op* op, const Packet& packet) {
     unproposed_ = sequence;
   }
   return false;
+}
+
+/// A fault of old versions: a server keeps the ids of what it had proposed as the leader when it is deposed,
+/// and once it leads again answers a repeat as a duplicate of a message that is not there.
+bool Stream::staged(MessageId id) const {
+  const Instant now = cluster_.world().wall();
+  return std::ranges::any_of(staged_, [&](const Staged& s) {
+    return s.id == id && s.node == replicas_.leader() && now - s.since < values_.duplicate_window;
+  });
+}
+
+void Stream::stage(const Op& op, ProcessId leader) {
+  if (!cluster_.values().server.keeps_staged_ids || op.record.has_id == 0) return;
+  staged_.push_back({leader, op.record.id, cluster_.world().wall()});
+}
+
+void Stream::forget_staged(ProcessId dead) {
+  std::erase_if(staged_, [&](const Staged& s) { return s.node == dead; });
+}
+
+/// Those of the old leader's proposals that the new one does not hold.
+void Stream::keep_staged(ProcessId node, std::int64_t beyond) {
+  if (!cluster_.values().server.keeps_staged_ids || node == no_process) return;
+  for (std::int64_t s = beyond + 1; s <= log_.last(); ++s) {
+    if (log_[s].has_id != 0) staged_.push_back({node, log_[s].id, log_[s].stored});
+  }
 }
 
 void Stream::packet_done() {
@@ -106,11 +132,10 @@ void Stream::commit_to(std::int64_t length) {
 
 void Stream::take_in(std::int64_t length) {
   while (last_ < length) {
-    bytes_ += stored_bytes(log_[++last_]);
-    ++count_;
+    count_in(++last_);
+    keep_limits(last_);
     if (values_.retention == Retention::interest) acknowledged(last_);  // nobody may want it
   }
-  keep_limits();
 }
 
 void Stream::answer_stored() {
@@ -135,8 +160,7 @@ std::int64_t Stream::at_or_after(std::int64_t sequence) const {
 
 void Stream::remove(std::int64_t sequence) {
   if (!has(sequence)) return;
-  bytes_ -= stored_bytes(log_[sequence]);
-  --count_;
+  count_out(sequence);
   if (sequence == first_) {
     first_ = at_or_after(first_ + 1);
     return;
@@ -152,18 +176,6 @@ void Stream::acknowledged(std::int64_t sequence) {
   const bool wanted = values_.retention == Retention::interest &&
                       std::ranges::any_of(consumers_, [&](const Consumer* c) { return c->wants(sequence); });
   if (!wanted) remove(sequence);
-}
-
-/// discard = "old": the oldest go. [nats-server: filestore.go enforceMsgLimit, enforceBytesLimit]
-void Stream::keep_limits() {
-  while (values_.max_msgs > 0 && count_ > values_.max_msgs) remove(first_);
-  while (values_.max_bytes > 0 && bytes_ > values_.max_bytes && first_ <= last_) remove(first_);
-}
-
-void Stream::expire() {
-  if (values_.max_age.ns == 0) return;
-  const Instant now = cluster_.world().wall();
-  while (first_ <= last_ && now - log_[first_].stored >= values_.max_age) remove(first_);
 }
 
 void Stream::deliver() {
@@ -192,10 +204,7 @@ void Stream::drop_waiting() {
 
 void Stream::cut_to(std::int64_t length) {
   while (last_ > length) {
-    if (has(last_)) {
-      bytes_ -= stored_bytes(log_[last_]);
-      --count_;
-    }
+    if (has(last_)) count_out(last_);
     const auto i = static_cast<std::uint64_t>(last_--);
     if (i / 64 < removed_.size()) removed_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
   }
@@ -211,8 +220,9 @@ void Stream::recovered(std::int64_t length) {
   deliver();
 }
 
-void Stream::led_anew(std::int64_t length) {
+void Stream::led_anew(std::int64_t length, ProcessId deposed) {
   drop_waiting();
+  keep_staged(deposed, length);
   cut_to(length);
   for (Consumer* consumer : consumers_) consumer->led_anew();
   cluster_.ask_again(index_);

@@ -41,6 +41,9 @@ class Stream {
   /// At the leader. True: `op` holds its answer. False: it is kept and answered once the message counts as
   /// stored.
   bool publish(Op* op, const Packet& packet);
+  /// A leader that has been deposed took this publish.
+  void stage(const Op& op, ProcessId leader);
+  void forget_staged(ProcessId dead);
   /// After all publishes of one packet.
   void packet_done();
   /// Hands out what consumers wait for.
@@ -52,7 +55,8 @@ class Stream {
   void commit_to(std::int64_t length);
   void leader_died(bool power_lost);
   void recovered(std::int64_t length);  ///< R1: its server is back
-  void led_anew(std::int64_t length);   ///< replicated: a new leader was elected
+  /// Replicated: a new leader was elected; `deposed`: the old one, if it lives.
+  void led_anew(std::int64_t length, ProcessId deposed);
   void quorum_back();
 
  private:
@@ -62,19 +66,36 @@ class Stream {
     Connection* connection;
     std::uint32_t epoch;
   };
+  /// Messages of one subject, kept with max_msgs_per_subject only.
+  struct Tally {
+    std::uint32_t count = 0;
+    std::int64_t oldest = 0;  ///< no older one is there
+  };
   std::int64_t first_with(MessageId id) const;
+  struct Staged {  ///< an id that a server knows of a message that was never stored
+    ProcessId node;
+    MessageId id;
+    Instant since;
+  };
+  bool staged(MessageId id) const;
+  void keep_staged(ProcessId node, std::int64_t beyond);
   void drop_waiting();
-  bool full(const Record& record) const;
-  std::int64_t stored_bytes(const Record& record) const {
-    return record.size + std::int64_t{values_.overhead};
-  }
   bool removed(std::int64_t sequence) const {
     const auto i = static_cast<std::uint64_t>(sequence);
     return i / 64 < removed_.size() && (removed_[i / 64] >> (i % 64) & 1) != 0;
   }
   void remove(std::int64_t sequence);
   void take_in(std::int64_t length);
-  void keep_limits();
+  // Limits (stream_limits.cc)
+  bool full(const Record& record) const;
+  std::int64_t stored_bytes(const Record& record) const;
+  std::uint32_t subject_number(const Record& record) const;
+  Tally& tally(const Record& record);
+  void count_in(std::int64_t sequence);
+  void count_out(std::int64_t sequence);
+  void keep_limits(std::int64_t newest);
+  void drop_oldest_of(const Record& record);
+  void watch_age(Instant stored);
   void await_commit(Instant at);
   void answer_stored();
   void cut_to(std::int64_t length);
@@ -92,6 +113,9 @@ class Stream {
   Vec<std::uint32_t> by_id_;            ///< message id → sequence of its first copy, 0 = none
   Ring<Waiting> waiting_;
   Vec<Consumer*> consumers_;
+  Vec<Tally> tallies_;  ///< by subject_number()
+  Instant age_check_ = Instant::never();
+  Vec<Staged> staged_;  ///< a fault of old versions
 };
 
 }  // namespace mqlab::sim::nats

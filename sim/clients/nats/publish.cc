@@ -23,8 +23,9 @@ void NatsClient::publish(const Effect& effect) {
   const std::uint32_t stream = values_.outputs[effect.port].stream;
   p = {effect.op, m.id, cluster_.values().streams[stream].place, p.generation + 1, true};
   ++in_flight_;
-  if (m.size >
-      cluster_.values().server.max_payload) {  // the library looks at the server's limit before it sends
+  Record record{m.id, m.cause, m.key, m.size, values_.message_id ? 1u : 0u, 0, m.digest, {}};
+  // The library looks at the server's limit before it sends; the header counts. [nats.c: src/pub.c]
+  if (header_bytes(record) + m.size > cluster_.values().server.max_payload) {
     Settlement too_large;
     too_large.outcome = Outcome::fail;
     too_large.error = ErrorClass::fatal;
@@ -37,8 +38,7 @@ void NatsClient::publish(const Effect& effect) {
   op->target = stream;
   op->slot = slot;
   op->generation = p.generation;
-  op->message_id = values_.message_id;
-  op->record = {m.id, m.cause, m.key, m.size, m.digest, {}};
+  op->record = record;
   if (m.payload.size > 0) {
     auto* kept = static_cast<std::byte*>(arena.allocate(m.payload.size));
     std::memcpy(kept, m.payload.data, m.payload.size);

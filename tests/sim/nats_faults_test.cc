@@ -1,0 +1,100 @@
+// Faults of old versions, each found there and absent in the version that mended it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sim/nats_run.h"
+
+namespace mqlab::sim::nats {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+std::string fault(const std::string& time, const std::string& action, const std::string& target,
+                  const std::string& heal) {
+  return "[[fault]]\nat = \"" + time + "\"\naction = \"" + action + "\"\ntarget = \"" + target +
+         "\"\nheal = \"" + heal + "\"\n";
+}
+std::string cluster(const std::string& version, const std::string& properties = "") {
+  return "nodes = 3\nversion = \"" + version + "\"\nproperties = { sync_interval = \"always\"" + properties +
+         " }";
+}
+
+/// How many of 20 seeds lose something that was acknowledged.
+int losses(const std::string& broker, const std::string& faults, const Script& publishes,
+           const std::vector<Duration>& ticks) {
+  int lost = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    NatsRun run(system("replicas = 3", "", "ack_timeout = \"1s\"", broker, faults));
+    run.script("p", publishes, ticks);
+    run.script("c-0", silent());
+    run.run(seed);
+    const auto stored = run.stored();
+    for (const MessageId id : run.acked()) {
+      if (std::ranges::find(stored, id) != stored.end()) continue;
+      ++lost;
+      break;
+    }
+  }
+  return lost;
+}
+
+/// One message every 100 ms; what is not acknowledged is tried again after a while.
+Script patient() {
+  return [](const Now& now, const Event& e, Effects& effects) {
+    const auto id = static_cast<MessageId>(now.mono.ns / 100'000'000);
+    if (e.kind == EventKind::tick) effects.publish(0, message(id));
+    for (const Settlement& s : e.settlements) {
+      if (s.of == Kind::publish && s.outcome != Outcome::ok) effects.publish(0, message(s.message));
+    }
+  };
+}
+std::vector<Duration> tenths(int n) {
+  std::vector<Duration> ticks;
+  for (int i = 1; i <= n; ++i) ticks.push_back(Duration::millis(100 * i));
+  return ticks;
+}
+
+TEST(NatsFaults, KilledServersForgetAStreamUntil21023) {
+  const std::string kills = fault("2s", "kill", "nats-1", "1s") + fault("2s", "kill", "nats-2", "1s");
+  EXPECT_GT(losses(cluster("2.10.22"), kills, publisher(5), {}), 5);
+  EXPECT_EQ(losses(cluster("2.10.23"), kills, publisher(5), {}), 0);
+  EXPECT_EQ(losses(cluster("2.10.19"), kills, publisher(5), {}), 0);
+  const std::string one = fault("2s", "kill", "nats-1", "1s");
+  EXPECT_EQ(losses(cluster("2.10.22"), one, publisher(5), {}), 0) << "the others know";
+}
+
+TEST(NatsFaults, AMinoritysLeaderRemovesTheOthersUntil2123) {
+  const std::string cut =
+      "[[fault]]\nat = \"2s\"\naction = \"partition\"\nbetween = [\"nats-1\", \"nats-2,nats-3\"]\nheal = "
+      "\"15s\"\n";
+  const std::string remove = ", peer_remove_after = \"2s\"";
+  EXPECT_GT(losses(cluster("2.12.2", remove), cut, patient(), tenths(100)), 2);
+  EXPECT_EQ(losses(cluster("2.12.3", remove), cut, patient(), tenths(100)), 0);
+  EXPECT_EQ(losses(cluster("2.12.2"), cut, patient(), tenths(100)), 0) << "nobody removes anything";
+}
+
+// persist_mode = "async": answered first, written within 8 ms.
+TEST(NatsFaults, WhatIsWrittenLaterIsLostByAKill) {
+  for (const bool later : {false, true}) {
+    NatsRun run(system(later ? "properties = { persist_mode = \"async\" }" : "", "", "send_asap = true", "",
+                       fault("1010ms", "kill", "nats-1", "1s")));
+    run.script("p",
+               [](const Now&, const Event& e, Effects& effects) {
+                 static MessageId id = 0;
+                 if (e.kind == EventKind::start) id = 0;
+                 if (e.kind == EventKind::tick) effects.publish(0, message(++id));
+               },
+               {Duration::millis(990), Duration::millis(1003), Duration::millis(1006)});
+    run.script("c-0", silent());
+    run.run();
+    EXPECT_THAT(run.acked(), SizeIs(3));
+    if (later)
+      EXPECT_THAT(run.stored(), ElementsAre(1));
+    else
+      EXPECT_THAT(run.stored(), ElementsAre(1, 2, 3));
+  }
+}
+
+}  // namespace
+}  // namespace mqlab::sim::nats
