@@ -269,6 +269,11 @@ class NatsAdmin final : public Admin {
     std::int64_t count = 0;
     std::uint64_t reached = info->State.Msgs == 0 ? last : 0;
     const StreamNames names = stream_names(spec, context_.tag);
+    if (is_work_queue(spec)) {
+      count = read_queue(*info, names.stream, place, sink);
+      return sink.end(place, static_cast<std::int64_t>(last) + 1, count,
+                      count == static_cast<std::int64_t>(info->State.Msgs));
+    }
     jsSubOptions options;
     jsSubOptions_Init(&options);
     options.Stream = names.stream.c_str();
@@ -285,6 +290,29 @@ class NatsAdmin final : public Admin {
     }
     sink.end(place, static_cast<std::int64_t>(last) + 1, count,
              count == static_cast<std::int64_t>(info->State.Msgs));
+  }
+
+  bool is_work_queue(const TopicSpec& spec) const {
+    const BrokerSpec& broker = context_.scenario.brokers[context_.broker];
+    return resolve_nats_stream(context_.scenario, spec, broker).retention == NatsStream::Retention::workqueue;
+  }
+
+  /// A work queue takes no second consumer, so each message is asked for by its sequence.
+  std::int64_t read_queue(const jsStreamInfo& info, const std::string& stream, PlaceId place,
+                          AuditSink& sink) {
+    const auto all = static_cast<std::int64_t>(info.State.Msgs);
+    std::int64_t count = 0;
+    for (std::uint64_t s = info.State.FirstSeq; s <= info.State.LastSeq && count < all; ++s) {
+      natsMsg* raw = nullptr;
+      if (js_GetMsg(&raw, context_js_.get(), stream.c_str(), s, nullptr, nullptr) != NATS_OK) continue;
+      const MessagePtr message(raw);
+      const auto* data = reinterpret_cast<const std::byte*>(natsMsg_GetData(raw));
+      const auto wire = decode({data, static_cast<std::size_t>(natsMsg_GetDataLength(raw))});
+      ++count;
+      sink.record({place, static_cast<std::int64_t>(s), context_.clock.from_wall(natsMsg_GetTime(raw)), 0},
+                  wire.value_or(WireMessage{}));
+    }
+    return count;
   }
 
   std::uint64_t read_all(natsSubscription* subscription, PlaceId place, std::uint64_t last,

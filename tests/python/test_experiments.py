@@ -133,7 +133,7 @@ def test_a_fault_of_an_old_server_is_found_and_its_mend_holds(
     story = faulty["no_loss"].counterexample
     assert story is not None
     assert story.scenario.core.faults <= 2
-    assert len(story.messages or ()) <= 4
+    assert len(story.messages or ()) <= 8
     sound = mqlab.verify(scenario.with_({"broker.version": mended}), schedules=10_000, out=tmp_path / "mended")
     assert sound["no_loss"].verdict == HOLDS
 

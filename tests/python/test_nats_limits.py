@@ -37,6 +37,8 @@ no_phantom = {{ of = "s", in = "s" }}
 live_timeout = "30s"
 """
 CONSUMER = '[[stages]]\nname = "c"\nmodule = "consumer"\ninput = "s"\nconsumer = { ack_wait = "500ms" }\n'
+# It cannot take more than two in all its time.
+SLOW = CONSUMER.replace('{ ack_wait = "500ms" }', '{ ack_wait = "100ms", max_deliver = 1 }') + 'service_time = "150ms"\n'
 CASES = {
     "everything": ("", "", ""),
     "max_msgs, old": ("max_msgs = 5", "", ""),
@@ -50,6 +52,7 @@ CASES = {
     "too large": ("max_msg_size = 127", "", ""),
     "just large enough": ("max_msg_size = 100", "msg_id = false", ""),
     "work queue": ('retention = "workqueue"', "", CONSUMER),
+    "left in a work queue": ('retention = "workqueue"', "", SLOW),
     "interest": ('retention = "interest"', "", CONSUMER),
     "interest of nobody": ('retention = "interest"', "", ""),
 }

@@ -63,9 +63,9 @@ void Consumer::ack(std::int64_t sequence) {
   }
 }
 
+/// The stream is told of an ack even when nothing is pending any more: one that comes after the last
+/// delivery's time takes its message out of a work queue. [processAckMsg; seen on nats-server 2.15.1]
 void Consumer::settle(std::int64_t sequence) {
-  const Pending* p = at(sequence);
-  if (p == nullptr || !p->open) return;
   close(sequence);
   stream_.acknowledged(sequence);
 }
