@@ -38,7 +38,9 @@ live_timeout = "30s"
 """
 CONSUMER = '[[stages]]\nname = "c"\nmodule = "consumer"\ninput = "s"\nconsumer = { ack_wait = "500ms" }\n'
 # It cannot take more than two in all its time.
-SLOW = CONSUMER.replace('{ ack_wait = "500ms" }', '{ ack_wait = "100ms", max_deliver = 1 }') + 'service_time = "150ms"\n'
+SLOW = (
+    CONSUMER.replace('{ ack_wait = "500ms" }', '{ ack_wait = "100ms", max_deliver = 1 }') + 'service_time = "150ms"\n'
+)
 CASES = {
     "everything": ("", "", ""),
     "max_msgs, old": ("max_msgs = 5", "", ""),
