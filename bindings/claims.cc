@@ -25,6 +25,32 @@ std::vector<Finding> check(const Scenario& scenario, const Rows& rows) {
   return findings;
 }
 
+/// An anomaly as a dict; numbers of places, ids and rows as they are. What it has none of is left out.
+py::dict described(const Anomaly& a) {
+  py::dict d;
+  d["anomaly"] = a.name;
+  if (a.place != no_place) d["place"] = a.place;
+  if (!a.ids.empty()) d["ids"] = a.ids;
+  if (!a.skipped.empty()) d["skipped"] = a.skipped;
+  if (!a.positions.empty()) d["positions"] = a.positions;
+  if (a.delta != 0 || a.ids.size() == 2) d["delta"] = a.delta;
+  if (a.index >= 0) d["index"] = a.index;
+  if (a.bound >= 0) d["bound"] = a.bound;
+  d["rows"] = a.rows;
+  py::list steps;
+  for (const Anomaly::Step& step : a.steps) {
+    py::dict edge;
+    edge["type"] = step.type;
+    edge["place"] = step.place;
+    edge["ids"] =
+        step.next != 0 ? std::vector<MessageId>{step.id, step.next} : std::vector<MessageId>{step.id};
+    edge["rows"] = std::vector<std::uint64_t>{step.from_row, step.to_row};
+    steps.append(std::move(edge));
+  }
+  if (!a.steps.empty()) d["steps"] = std::move(steps);
+  return d;
+}
+
 py::list catalogue() {
   py::list claims;
   for (const ClaimInfo& info : all_claims()) {
@@ -33,6 +59,7 @@ py::list catalogue() {
     claim["definition"] = info.definition;
     claim["judged"] = info.end_judged ? "after the end phase" : "at once";
     claim["parameters"] = info.parameters;
+    claim["gates"] = info.gates;
     claims.append(std::move(claim));
   }
   return claims;
@@ -49,7 +76,12 @@ void bind_claims(py::module_& m) {
       .def_readonly("explanation", &Finding::explanation)
       .def_readonly("witness", &Finding::witness)
       .def_readonly("message", &Finding::message)
-      .def_readonly("value", &Finding::value);
+      .def_readonly("value", &Finding::value)
+      .def_property_readonly("anomalies", [](const Finding& f) {
+        py::list all;
+        for (const Anomaly& a : f.anomalies) all.append(described(a));
+        return all;
+      });
   m.def("claim_catalogue", &catalogue);
   m.def("check", &check, py::arg("scenario"), py::arg("rows"));
 }

@@ -3,6 +3,7 @@
 
 #include "bindings/areas.h"
 #include "core/base/limits.h"
+#include "core/history/error.h"
 #include "core/scenario/catalogue.h"
 #include "core/scenario/reader.h"
 #include "core/scenario/topology.h"
@@ -30,7 +31,8 @@ std::string_view name_of(Role role) {
   return "";
 }
 
-/// A C++ ScenarioError becomes mqlab.errors.ScenarioError with its parts.
+/// A C++ ScenarioError becomes mqlab.errors.ScenarioError with its parts, a HistoryError
+/// mqlab.errors.HistoryError.
 void translate(std::exception_ptr pending) {
   try {
     if (pending) std::rethrow_exception(pending);
@@ -38,6 +40,9 @@ void translate(std::exception_ptr pending) {
     const py::object type = py::module_::import("mqlab.errors").attr("ScenarioError");
     const py::object error = type(e.file, e.line, e.path, e.problem);
     PyErr_SetObject(type.ptr(), error.ptr());
+  } catch (const HistoryError& e) {
+    const py::object type = py::module_::import("mqlab.errors").attr("HistoryError");
+    PyErr_SetObject(type.ptr(), type(e.what()).ptr());
   }
 }
 

@@ -14,6 +14,7 @@ from mqlab.lint import lint  # here, not later: the function's name is that of i
 if TYPE_CHECKING:
     from mqlab.api import compare, replay, run, verify
     from mqlab.catalogue import brokers, claims, modules
+    from mqlab.checking import check
     from mqlab.comparison import Comparison
     from mqlab.counterexample import Counterexample, read_counterexample
     from mqlab.errors import BrokerError, Error, HistoryError, ScenarioError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "api": ("compare", "replay", "run", "verify"),
     "catalogue": ("brokers", "claims", "modules"),
+    "checking": ("check",),
     "comparison": ("Comparison",),
     "counterexample": ("Counterexample", "read_counterexample"),
     "errors": ("BrokerError", "Error", "HistoryError", "ScenarioError"),
@@ -72,6 +74,7 @@ __all__ = [
     "Settlement",
     "Verdicts",
     "brokers",
+    "check",
     "claims",
     "compare",
     "lint",

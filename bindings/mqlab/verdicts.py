@@ -50,6 +50,8 @@ class ClaimVerdict:
     reproduced: Reproduced | None = None
     rests_on: tuple[str, ...] = ()
     not_covered: tuple[str, ...] = ()
+    anomalies: tuple[dict[str, Any], ...] = ()  # of log claims: each violation in full
+    gates: bool = True  # false: reported only, without a say in the exit code
 
     @property
     def as_expected(self) -> bool:
@@ -74,6 +76,7 @@ class ClaimVerdict:
             "reproduced": {"times": again.times, "of": again.of} if again else None,
             "rests_on": list(self.rests_on),
             "not_covered": list(self.not_covered),
+            **({"anomalies": list(self.anomalies)} if self.anomalies else {}),
         }
 
 
@@ -152,9 +155,10 @@ class Verdicts(Sequence[ClaimVerdict]):
     @property
     def exit_code(self) -> int:
         """0 all as expected · 1 a claim is violated, or holds where it was expected not to · 3 undecided."""
-        if any(v.verdict != UNDECIDED and not v.as_expected for v in self.claims):
+        gating = [v for v in self.claims if v.gates]
+        if any(v.verdict != UNDECIDED and not v.as_expected for v in gating):
             return EXIT_VIOLATED
-        if any(v.verdict == UNDECIDED for v in self.claims):
+        if any(v.verdict == UNDECIDED for v in gating):
             return EXIT_UNDECIDED
         return EXIT_AS_EXPECTED
 

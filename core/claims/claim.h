@@ -17,6 +17,28 @@ namespace mqlab {
 enum class Verdict : std::uint8_t { holds, violated, undecided };
 std::string_view name_of(Verdict verdict);
 
+/// One violation of a log claim, in full. Its names are those under which Jepsen's Kafka workload reports
+/// them.
+struct Anomaly {
+  /// An edge of a cycle: the second transaction wrote after the first in one log (ww), or read what it wrote
+  /// (wr).
+  struct Step {
+    std::string_view type = {};
+    PlaceId place = no_place;
+    MessageId id = 0, next = 0;  ///< ww: the record that follows; wr: 0
+    std::uint64_t from_row = 0, to_row = 0;
+  };
+  std::string_view name = {};
+  PlaceId place = no_place;
+  std::vector<MessageId> ids = {};           ///< those concerned
+  std::vector<MessageId> skipped = {};       ///< those that stand between
+  std::vector<std::int64_t> positions = {};  ///< where they stand
+  std::int64_t delta = 0;  ///< between the indexes of two records: positions counted without gaps
+  std::int64_t index = -1, bound = -1;   ///< index of the record; of the furthest one that was read
+  std::vector<std::uint64_t> rows = {};  ///< what proves it
+  std::vector<Step> steps = {};
+};
+
 struct Finding {
   Verdict verdict = Verdict::undecided;
   std::uint64_t observed = 0;    ///< what was looked at: effects, deliveries, samples
@@ -26,6 +48,7 @@ struct Finding {
   std::vector<std::uint64_t> witness;  ///< indices of the rows that prove a violation, in history order
   bool vacuous = false;                ///< undecided only because there was too little to observe
   MessageId message = 0;               ///< the first id concerned; 0 = none
+  std::vector<Anomaly> anomalies;      ///< log claims: the first thousand
   double value = 0;  ///< latency (seconds), throughput (per second) … where the claim has a number
 };
 
@@ -48,6 +71,7 @@ struct ClaimInfo {
   bool end_judged;              ///< E of the definitions: judged after the end phase
   std::string_view parameters;  ///< names and defaults
   std::unique_ptr<Checker> (*make)(const ClaimSpec&, const Scenario&, const Topology&);
+  bool gates = true;  ///< false: `mqlab check` reports it only, since no broker promises it
 };
 
 /// Every claim there is, in the order of docs/claims.md.

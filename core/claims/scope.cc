@@ -141,6 +141,21 @@ class Resolver {
       parameters_.fail("stage", quoted(only) + " does not read " + what + "; " + suggestion(only, names));
   }
 
+  void logs() {
+    for (const auto& [key, value] : {std::pair{"of", claim_.of}, {"as", claim_.as}}) {
+      if (!value.empty()) parameters_.fail(key, "has no meaning here; the claim is about logs (in = TOPIC)");
+    }
+    scope_.in = claim_.in;
+    if (!scope_.in.empty()) scope_.in_topic = topic("in", scope_.in, false);
+    bool any = false;
+    for (TopicId t = 0; t < t_.topics.size(); ++t) {
+      if (t_.topics[t].kind != TopicKind::topic || (!scope_.in.empty() && t != scope_.in_topic)) continue;
+      mark(scope_.in_place, t_, t);
+      any = true;
+    }
+    if (!any) parameters_.fail("in", "a stream is no log: its entries are given out again, in any order");
+  }
+
   void transactions() {
     const std::string only = parameters_.text("stage");
     std::vector<std::string> writers;
@@ -322,6 +337,13 @@ Scope resolve_reader_scope(const ClaimSpec& claim, const Scenario& scenario, con
                            const Parameters& parameters) {
   Resolver resolver(claim, scenario, topology, parameters);
   resolver.readers();
+  return resolver.take(1);
+}
+
+Scope resolve_log_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
+                        const Parameters& parameters) {
+  Resolver resolver(claim, scenario, topology, parameters);
+  resolver.logs();
   return resolver.take(1);
 }
 

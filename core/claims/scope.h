@@ -65,6 +65,11 @@ Scope resolve_topic_scope(const ClaimSpec& claim, const Scenario& scenario, cons
 Scope resolve_reader_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
                            const Parameters& parameters);
 
+/// For claims about logs: topic `in` or all there are; in_place says which places are concerned. Streams are
+/// none: they give their entries out again, in any order.
+Scope resolve_log_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,
+                        const Parameters& parameters);
+
 /// For txn.atomic: the stages that write in transactions (or `stage` alone). `lane` is a process's stage, an
 /// index into lanes; `of_place` are their inputs, `in_place` their outputs.
 Scope resolve_transaction_scope(const ClaimSpec& claim, const Scenario& scenario, const Topology& topology,

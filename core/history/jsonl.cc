@@ -59,13 +59,31 @@ void put_flags(std::string& out, std::uint16_t bits) {
   out += "]";
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t more = byte < 0x80   ? 0
+                             : byte < 0xc2 ? 9
+                             : byte < 0xe0 ? 1
+                             : byte < 0xf0 ? 2
+                             : byte < 0xf5 ? 3
+                                           : 9;
+    if (more == 9 || i + more >= text.size()) return false;
+    for (std::size_t n = 1; n <= more; ++n) {
+      if ((static_cast<unsigned char>(text[i + n]) & 0xc0) != 0x80) return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
+
 /// What every line must be.
 class Line {
  public:
   Line(std::string_view text, const std::string& file, int number) : file_(file), number_(number) {
     if (text.size() > line_bytes) fail("the line is longer than " + std::to_string(line_bytes) + " bytes");
     json_ = Json::parse(text, nullptr, false);
-    if (json_.is_discarded()) fail("this is no JSON");
+    if (json_.is_discarded()) fail(is_utf8(text) ? "this is no JSON" : "this is not UTF-8");
     if (!json_.is_object()) fail("a line must be an object: {…}");
   }
   [[noreturn]] void fail(const std::string& problem) const { throw HistoryError(file_, number_, problem); }
@@ -201,6 +219,28 @@ class RowReader {
   ByName<std::uint16_t> flags_;
 };
 
+std::vector<std::pair<std::string, std::uint32_t>> partitions(const Line& line, const Json& value) {
+  if (!value.is_object())
+    line.fail("\"topics\" must be an object: {\"requests\":2}, the partitions of each topic");
+  std::vector<std::pair<std::string, std::uint32_t>> topics;
+  for (const auto& [name, count] : value.items()) {
+    const auto n = line.number<std::uint32_t>("topics", count);
+    if (n < 1 || n > limits::partitions_per_topic)
+      line.fail("a topic has 1 to " + std::to_string(limits::partitions_per_topic) + " partitions");
+    topics.emplace_back(name, n);
+  }
+  return topics;
+}
+
+std::vector<std::pair<std::string, std::string>> topics_of(const Line& line, const std::string& key,
+                                                           const Json& value) {
+  if (!value.is_object())
+    line.fail("\"" + key + "\" must be an object: {\"api\":\"requests\"}, the topic of each process");
+  std::vector<std::pair<std::string, std::string>> parties;
+  for (const auto& [name, topic] : value.items()) parties.emplace_back(name, line.text(key, topic));
+  return parties;
+}
+
 /// Takes the first line off `text`; blanks at its end are no part of it.
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
@@ -269,9 +309,18 @@ HistoryHeader read_header(std::string_view text, const std::string& file) {
       header.world = line.text(key, value);
     else if (key == "seed")
       header.seed = line.number<std::uint64_t>(key, value);
+    else if (key == "topics")
+      header.topics = partitions(line, value);
+    else if (key == "senders")
+      header.senders = topics_of(line, key, value);
+    else if (key == "readers")
+      header.readers = topics_of(line, key, value);
     else if (key != "mqlab" && key != "version")
       line.fail("a header has no \"" + key.substr(0, 100) + "\"");
   }
+  const bool parties = !header.topics.empty() || !header.senders.empty() || !header.readers.empty();
+  if (parties && !header.scenario.empty())
+    line.fail("either \"scenario\" or \"topics\", \"senders\" and \"readers\"");
   return header;
 }
 

@@ -6,13 +6,19 @@
 //   {"time":1200,"kind":"publish","phase":"ok","process":"api","op":1,"message":1,"place":"requests/0","position":0}
 //   {"end":2}
 //
+// A history from elsewhere names the parties instead of a scenario:
+//
+//   {"mqlab":"history","version":1,"topics":{"requests":2},"senders":{"api":"requests"},"readers":{"billing":"requests"}}
+//
 // Fields that have their default are left out; digest is a string of hexadecimal digits ("0x1f"), since many
 // readers of JSON round 64-bit numbers; flags is a list of names. Without the end line the history is cut
 // short.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/history/error.h"
@@ -21,10 +27,17 @@
 
 namespace mqlab {
 
+/// A history as text; larger is refused unread: its rows would not fit beside it.
+inline constexpr std::size_t history_bytes = std::size_t{512} << 20;
+
 struct HistoryHeader {
-  std::string scenario;  ///< complete, as TOML
+  std::string scenario;  ///< complete, as TOML; empty where only the parties are named
   std::string world = "sim";
   std::uint64_t seed = 0;
+  // Of a history from elsewhere, which has no scenario:
+  std::vector<std::pair<std::string, std::uint32_t>> topics = {};  ///< name, partitions
+  std::vector<std::pair<std::string, std::string>> senders = {};   ///< process, the topic it sends to
+  std::vector<std::pair<std::string, std::string>> readers = {};   ///< process, the topic it reads
 };
 
 /// The names of processes and places, by number.

@@ -189,18 +189,48 @@ void add_record(const Lab& lab, Rows& rows, MessageId id, std::uint64_t digest, 
   rows.insert(quiet, both, both + 2);
 }
 
+/// archive, which is nobody's observer, is given ids at positions of vectors/0 in one batch.
+void read_besides(const Lab& lab, Rows& rows,
+                  const std::vector<std::pair<std::int64_t, MessageId>>& readings) {
+  const auto quiet = index_of(rows, [](const Row& r) { return r.kind == Kind::quiet; });
+  Rows batch;
+  for (const auto& [position, id] : readings) {
+    Row read;
+    read.kind = Kind::deliver;
+    read.phase = Phase::ok;
+    read.process = lab.process("archive-0");
+    read.place = lab.place("vectors/0");
+    read.position = position;
+    read.message = id;
+    read.time = rows[quiet].time;
+    batch.push_back(read);
+  }
+  rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(quiet), batch.begin(), batch.end());
+}
+
+/// The id at a position of vectors/0.
+MessageId id_at(const Lab& lab, const Rows& rows, std::int64_t position) {
+  return rows[index_of(rows,
+                       [&](const Row& r) {
+                         return is_record_audit(r) && r.place == lab.place("vectors/0") &&
+                                r.position == position;
+                       })]
+      .message;
+}
+
 std::vector<Mutation> mutations() {
   std::vector<Mutation> list;
   list.push_back({"a record vanishes from the log",
                   [](const Lab& lab, Rows& rows) {
                     rows = without(rows, [&](const Row& r) { return audited(lab, r, "vectors", 60); });
                   },
-                  {"no_loss in vectors", "exactly_once in vectors", "txn.atomic"}});
-  list.push_back({"a record is there twice",
-                  [](const Lab& lab, Rows& rows) { add_record(lab, rows, 3, mix(3), true); },
-                  {"no_duplicates in vectors", "exactly_once in vectors", "no_duplicates as billing",
-                   "exactly_once as billing", "order.partition in vectors strict",
-                   "order.partition as billing strict"}});
+                  {"no_loss in vectors", "exactly_once in vectors", "txn.atomic", "accounted in vectors"}});
+  list.push_back(
+      {"a record is there twice",
+       [](const Lab& lab, Rows& rows) { add_record(lab, rows, 3, mix(3), true); },
+       {"no_duplicates in vectors", "exactly_once in vectors", "no_duplicates as billing",
+        "exactly_once as billing", "order.partition in vectors strict", "order.partition as billing strict",
+        "accounted in vectors", "log.no_duplicates in vectors"}});
   list.push_back({"a record of nobody",
                   [](const Lab& lab, Rows& rows) { add_record(lab, rows, 4000, mix(4000), true); },
                   {"no_phantom in vectors", "no_phantom as billing", "exactly_once in vectors",
@@ -211,14 +241,15 @@ std::vector<Mutation> mutations() {
          rows[index_of(rows, [&](const Row& r) { return audited(lab, r, "vectors", 60); })].digest ^= 1;
        },
        {"no_phantom in vectors", "exactly_once in vectors"}});
-  list.push_back({"two records change places, read late",
-                  [](const Lab& lab, Rows& rows) {
-                    read_late(lab, rows);
-                    swap_records(lab, rows, "vectors", 12, 18);
-                  },
-                  {"order.key in vectors", "order.key as billing", "order.partition in vectors",
-                   "order.partition as billing", "order.partition in vectors strict",
-                   "order.partition as billing strict", "backlog.bounded as billing"}});
+  list.push_back(
+      {"two records change places, read late",
+       [](const Lab& lab, Rows& rows) {
+         read_late(lab, rows);
+         swap_records(lab, rows, "vectors", 12, 18);
+       },
+       {"order.key in vectors", "order.key as billing", "order.partition in vectors",
+        "order.partition as billing", "order.partition in vectors strict",
+        "order.partition as billing strict", "backlog.bounded as billing", "log.monotonic_send in vectors"}});
   list.push_back({"two requests change places",
                   [](const Lab& lab, Rows& rows) { swap_records(lab, rows, "requests", 12, 18); },
                   {"order.partition in requests", "order.partition in requests strict"}});
@@ -244,7 +275,7 @@ std::vector<Mutation> mutations() {
                   [](const Lab& lab, Rows& rows) {
                     rows = without(rows, [&](const Row& r) { return audited(lab, r, "index", 60); });
                   },
-                  {"no_loss in index", "exactly_once in index"}});
+                  {"no_loss in index", "exactly_once in index", "accounted in index"}});
   list.push_back(
       {"a record is read before its commit is asked for",
        [](const Lab& lab, Rows& rows) {
@@ -277,6 +308,29 @@ std::vector<Mutation> mutations() {
                     rows.insert(rows.begin(), assigned);
                   },
                   {"commit.covers_processed"}});
+  list.push_back({"a write to the store is applied twice",
+                  [](const Lab&, Rows& rows) {
+                    const std::size_t i = index_of(
+                        rows, [](const Row& r) { return r.kind == Kind::store_write && r.message == 60; });
+                    const Row write[] = {rows[i], rows[i + 1]};
+                    rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(i), write, write + 2);
+                  },
+                  {"effect_once in index"}});
+  list.push_back({"a position is read with another id",
+                  [](const Lab& lab, Rows& rows) {
+                    read_besides(lab, rows, {{4, id_at(lab, rows, 5)}});
+                  },
+                  {"log.offsets_consistent in vectors"}});
+  list.push_back({"a reader goes back",
+                  [](const Lab& lab, Rows& rows) {
+                    read_besides(lab, rows, {{4, id_at(lab, rows, 4)}, {3, id_at(lab, rows, 3)}});
+                  },
+                  {"log.monotonic_poll in vectors"}});
+  list.push_back({"a reader jumps a record",
+                  [](const Lab& lab, Rows& rows) {
+                    read_besides(lab, rows, {{4, id_at(lab, rows, 4)}, {6, id_at(lab, rows, 6)}});
+                  },
+                  {"log.no_poll_skip in vectors"}});
   list.push_back({"a reader stops before the end",
                   [](const Lab& lab, Rows& rows) {
                     rows = without(rows, [&](const Row& r) {

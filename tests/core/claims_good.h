@@ -62,6 +62,19 @@ inline std::vector<ClaimSpec> every_claim() {
     list.push_back(claim("order.partition", "", "vectors", "billing", {{"repeats", repeats, 0}}));
   }
   list.push_back(claim("txn.atomic"));
+  list.push_back(claim("accounted", "requests", "vectors"));
+  list.push_back(claim("accounted", "requests", "index"));
+  list.push_back(claim("effect_once", "requests", "index"));
+  for (const char* id : {"rate.loss", "rate.duplicates"}) {
+    list.push_back(claim(id, "requests", "vectors", "", {{"at_most", "1%", 0}}));
+    list.push_back(claim(id, "requests", "vectors", "billing", {{"at_most", "1%", 0}}));
+  }
+  for (const char* id :
+       {"log.offsets_consistent", "log.no_poll_skip", "log.monotonic_poll", "log.monotonic_send",
+        "log.no_send_skip", "log.no_duplicates", "log.no_lost_write", "log.no_aborted_read",
+        "log.no_precommitted_read", "log.no_write_cycle", "log.no_information_cycle"}) {
+    list.push_back(claim(id, "", "vectors"));
+  }
   list.push_back(claim("commit.covers_processed"));
   list.push_back(claim("progress.consumer", "", "", "", {{"within", "1s", 0}}));
   list.push_back(claim("txn.read_committed", "", "vectors", "billing"));

@@ -26,6 +26,7 @@ _COMMANDS = {
     "replay": "replay.command",
     "compare": "compare.command",
     "sweep": "sweep.command",
+    "check": "check.command",
     "mend": "mend.command",
     "lint": "lint.command",
     "conformance": "conformance.command",
