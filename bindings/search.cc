@@ -1,4 +1,5 @@
 // The search for schedules that break claims, and the runs it is made of.
+#include "search/exhaustive.h"
 #include "search/verify.h"
 
 #include <pybind11/functional.h>
@@ -76,6 +77,20 @@ search::Report verify(const Scenario& scenario, const search::Options& options, 
   return report;
 }
 
+/// The report, and whether everything has been seen.
+std::pair<search::Report, bool> verify_all(const Scenario& scenario, const search::Options& options,
+                                           py::object progress) {
+  Watcher watcher(std::move(progress));
+  search::Exhaustive done;
+  {
+    const py::gil_scoped_release release;
+    const sim::Setup setup(scenario);
+    done = search::verify_all(setup, options, [&watcher](const search::Progress& p) { return watcher(p); });
+  }
+  watcher.raise();
+  return {std::move(done.report), done.complete};
+}
+
 search::Options options(std::uint64_t seed, std::uint64_t schedules, std::optional<double> seconds,
                         unsigned jobs, std::vector<std::string> claims) {
   search::Options o;
@@ -109,8 +124,20 @@ Scenario spelled_out(const Scenario& scenario, const Schedule& schedule) {
   return out;
 }
 
-/// Faults for live control runs, spread over all that the menu allows: portable anchors, and only what can be
-/// done to a process on a real machine. The search has tried every one of them.
+/// Names of the steps of one class of anchors: "application step", "client request" or "broker".
+std::vector<std::string> steps_of(const std::string& anchors) {
+  std::vector<std::string> names;
+  for (std::string& name : step_names()) {
+    const Step step = parse_step(name).value();
+    const bool request = step.kind == Kind::request;
+    if (anchors == (!portable(step) ? "broker" : request ? "client request" : "application step"))
+      names.push_back(std::move(name));
+  }
+  return names;
+}
+
+/// Faults for live control runs, spread over all portable anchors that the menu allows. The search has tried
+/// every one of them.
 std::vector<Schedule> probes(const Scenario& scenario, std::uint64_t seed, std::size_t count) {
   const py::gil_scoped_release release;
   const sim::Setup setup(scenario);
@@ -118,14 +145,9 @@ std::vector<Schedule> probes(const Scenario& scenario, std::uint64_t seed, std::
   Schedule reference;
   reference.seed = seed;
   const search::Candidates candidates = search::collect(runner, reference);
-  const auto usable = [](const search::Candidates::Choice& choice) {
-    const Action action = choice.deed->action;
-    return portable(choice.anchor->what) && choice.anchor->what.kind != Kind::request &&
-           (action == Action::kill || action == Action::restart || action == Action::pause);
-  };
   std::vector<std::uint64_t> all;
   for (std::uint64_t i = 0; i < candidates.count(); ++i) {
-    if (usable(candidates.at(i))) all.push_back(i);
+    if (portable(candidates.at(i).anchor->what)) all.push_back(i);
   }
   std::vector<Schedule> chosen;
   for (std::size_t k = 0; k < count && !all.empty(); ++k) {
@@ -236,12 +258,14 @@ void bind_search(py::module_& m) {
   m.def("simulate", &simulate, py::arg("scenario"), py::arg("schedule"));
   m.def("spelled_out", &spelled_out, py::arg("scenario"), py::arg("schedule"));
 
+  m.def("steps_of", &steps_of, py::arg("anchors"));
   m.def("probes", &probes, py::arg("scenario"), py::arg("seed"), py::arg("count"));
   py::class_<search::Options>(m, "SearchOptions")
       .def(py::init(&options), py::arg("seed"), py::arg("schedules"), py::arg("seconds"), py::arg("jobs"),
            py::arg("claims"));
   bind_report(m);
   m.def("verify", &verify, py::arg("scenario"), py::arg("options"), py::arg("progress"));
+  m.def("verify_all", &verify_all, py::arg("scenario"), py::arg("options"), py::arg("progress"));
 }
 
 }  // namespace mqlab::bindings

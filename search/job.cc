@@ -20,13 +20,15 @@ double thread_seconds() {
 Job::Job(const sim::Setup& setup, const std::vector<ClaimSpec>& claims, Shared& shared)
     : tallies(claims.size()), runner_(setup, claims), shared_(shared), shape_(setup.topology) {}
 
-/// Whether the schedule with this number still matters: some claim has not been broken by a lower one.
-bool Job::more(std::uint64_t number) const {
-  if (number >= shared_.options.schedules || shared_.stop.load(std::memory_order_relaxed)) return false;
-  if (shared_.options.keep_going) return true;
-  return std::any_of(shared_.lowest.begin(), shared_.lowest.end(),
-                     [&](const auto& lowest) { return lowest->load(std::memory_order_relaxed) > number; });
+bool Shared::wants(std::uint64_t number) const {
+  if (number >= options.schedules || stop.load(std::memory_order_relaxed)) return false;
+  if (options.keep_going) return true;
+  const auto open = [&](const auto& claim) { return claim->load(std::memory_order_relaxed) > number; };
+  return options.first_only ? std::all_of(lowest.begin(), lowest.end(), open)
+                            : std::any_of(lowest.begin(), lowest.end(), open);
 }
+
+bool Job::more(std::uint64_t number) const { return shared_.wants(number); }
 
 void Job::reference() {
   Schedule schedule;

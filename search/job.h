@@ -35,6 +35,8 @@ struct Shared {
   std::atomic<std::uint64_t> done = 0;
   std::atomic<std::uint64_t> next = 0;                              ///< unit that nobody has taken yet
   std::vector<std::unique_ptr<std::atomic<std::uint64_t>>> lowest;  ///< failing schedule, by claim
+  /// Whether the schedule with this number still matters: it may be the lowest to break some claim.
+  bool wants(std::uint64_t number) const;
 
   // Changed between generations only.
   const Rounds* rounds = nullptr;

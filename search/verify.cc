@@ -19,23 +19,6 @@ using Clock = std::chrono::steady_clock;
 constexpr auto progress_interval = std::chrono::milliseconds(100);
 constexpr std::size_t corpus_at_most = 8192;
 
-std::vector<ClaimSpec> chosen(const Scenario& scenario, const std::vector<std::string>& ids) {
-  if (ids.empty()) return scenario.claims;
-  std::vector<ClaimSpec> claims;
-  std::vector<std::string> names;
-  for (const ClaimSpec& claim : scenario.claims) {
-    names.push_back(claim.id);
-    if (std::find(ids.begin(), ids.end(), claim.id) != ids.end()) claims.push_back(claim);
-  }
-  for (const std::string& id : ids) {
-    if (std::find(names.begin(), names.end(), id) == names.end()) {
-      throw ScenarioError(scenario.file, 0, "claims." + id,
-                          "the scenario makes no such claim; " + suggestion(id, names));
-    }
-  }
-  return claims;
-}
-
 using Jobs = std::vector<std::unique_ptr<Job>>;
 
 ClaimReport merged(const ClaimSpec& claim, const Jobs& jobs, std::size_t c) {
@@ -93,7 +76,7 @@ class Search {
     merge();
     const Rounds rounds(shared_.candidates.count(), setup_.scenario.menu.at_most, options_.mix);
     shared_.rounds = &rounds;
-    for (std::uint64_t k = 0; more(rounds.unit(k).first);) {
+    for (std::uint64_t k = 0; shared_.wants(rounds.unit(k).first);) {
       const std::uint64_t end = rounds.generation_end(k);
       shared_.next = k;
       std::vector<std::future<void>> running;
@@ -117,12 +100,6 @@ class Search {
   }
 
  private:
-  bool more(std::uint64_t number) const {
-    if (shared_.stop || number >= options_.schedules) return false;
-    return options_.keep_going || std::any_of(shared_.lowest.begin(), shared_.lowest.end(),
-                                              [&](const auto& lowest) { return *lowest > number; });
-  }
-
   void wait_for(std::vector<std::future<void>>& running) {
     for (auto& job : running) {
       while (job.wait_for(progress_interval) != std::future_status::ready) tell();
@@ -227,6 +204,23 @@ void Search::report_shapes(Report& into) const {
 
 }  // namespace
 
+std::vector<ClaimSpec> chosen_claims(const Scenario& scenario, const std::vector<std::string>& ids) {
+  if (ids.empty()) return scenario.claims;
+  std::vector<ClaimSpec> claims;
+  std::vector<std::string> names;
+  for (const ClaimSpec& claim : scenario.claims) {
+    names.push_back(claim.id);
+    if (std::find(ids.begin(), ids.end(), claim.id) != ids.end()) claims.push_back(claim);
+  }
+  for (const std::string& id : ids) {
+    if (std::find(names.begin(), names.end(), id) == names.end()) {
+      throw ScenarioError(scenario.file, 0, "claims." + id,
+                          "the scenario makes no such claim; " + suggestion(id, names));
+    }
+  }
+  return claims;
+}
+
 Schedule single_fault(std::uint64_t number, std::uint64_t seed, const Candidates& candidates) {
   Schedule schedule;
   schedule.seed = seed;
@@ -255,8 +249,20 @@ Schedule random_schedule(std::uint64_t number, const Options& options, const Can
   return schedule;
 }
 
+std::optional<std::uint64_t> first_violation(const sim::Setup& setup, Options options) {
+  options.first_only = true;
+  const std::vector<ClaimSpec> claims = chosen_claims(setup.scenario, options.claims);
+  Search search(setup, claims, options, {});
+  search.run();
+  std::uint64_t lowest = none_yet;
+  for (const auto& job : search.jobs()) {
+    for (const Job::Tally& tally : job->tallies) lowest = std::min(lowest, tally.lowest);
+  }
+  return lowest == none_yet ? std::nullopt : std::optional(lowest);
+}
+
 Verdict verdict_of(const sim::Setup& setup, const Options& options, const std::string& scope) {
-  const std::vector<ClaimSpec> claims = chosen(setup.scenario, options.claims);
+  const std::vector<ClaimSpec> claims = chosen_claims(setup.scenario, options.claims);
   Search search(setup, claims, options, {});
   search.run();
   for (std::size_t c = 0; c < claims.size(); ++c) {
@@ -266,7 +272,7 @@ Verdict verdict_of(const sim::Setup& setup, const Options& options, const std::s
 }
 
 Report verify(const sim::Setup& setup, const Options& options, const OnProgress& progress) {
-  const std::vector<ClaimSpec> claims = chosen(setup.scenario, options.claims);
+  const std::vector<ClaimSpec> claims = chosen_claims(setup.scenario, options.claims);
   Search search(setup, claims, options, progress);
   search.run();
   Report report;

@@ -24,6 +24,7 @@ struct Options {
   unsigned jobs = 1;                ///< threads
   std::vector<std::string> claims;  ///< ids to check; empty = all of the scenario
   bool keep_going = false;          ///< go on after every claim has been broken
+  bool first_only = false;          ///< end at the first claim that is broken
   Mix mix;
 };
 
@@ -99,6 +100,12 @@ Report verify(const sim::Setup& setup, const Options& options, const OnProgress&
 
 /// What the search says of the claim of this scope; nothing is shrunk.
 Verdict verdict_of(const sim::Setup& setup, const Options& options, const std::string& scope);
+
+/// The scenario's claims with these ids; all where none is named. Throws ScenarioError for an unknown one.
+std::vector<ClaimSpec> chosen_claims(const Scenario& scenario, const std::vector<std::string>& ids);
+
+/// The lowest number that breaks a claim; options.first_only is understood.
+std::optional<std::uint64_t> first_violation(const sim::Setup& setup, Options options);
 
 /// Schedule `number` of those that depend on nothing but the candidates of schedule 0, which is number 0;
 /// then come the single faults.

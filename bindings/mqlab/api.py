@@ -78,6 +78,7 @@ def verify(
     world: str = "sim",
     times: int = 5,
     out: str | os.PathLike[str] | None = None,
+    exhaustive: bool = False,
     progress: search.Progress | None = None,
     note: Note | None = None,
 ) -> Verdicts:
@@ -87,7 +88,8 @@ def verify(
     one a core by default; the verdicts do not depend on it. `claims`: ids to check; empty for all. Each violation
     is shrunk and stored in the folder `out` (default: runs/NAME-verify) with its picture. With world="live" the
     search is followed by `times` runs of each story on the real broker; for claims that no story breaks, of the
-    scenario without faults and with faults of its menu.
+    scenario without faults and with faults of its menu. `exhaustive`: instead every order in which messages in
+    flight can arrive and every moment of a fault; `searched["exhaustive"]["complete"]` says whether all was seen.
     """
     folder = Path(out) if out is not None else Path("runs") / f"{scenario.name}-verify"
     verdicts = search.verify(
@@ -98,12 +100,13 @@ def verify(
         seed=seed,
         claims=claims,
         out=folder,
+        exhaustive=exhaustive,
         progress=progress,
     )
     if world == "live":
         from mqlab import confirm
 
-        verdicts = confirm.on_real_broker(scenario, verdicts, times=times, note=note)
+        verdicts = confirm.on_real_broker(scenario, verdicts, times=times, note=note, keep=folder / "live")
         with result.disk(folder):
             result.write_json(folder / "verdicts.json", verdicts.document())
     return verdicts

@@ -25,10 +25,16 @@ def verify(
     seed: int,
     claims: Sequence[str],
     out: Path,
+    exhaustive: bool = False,
     progress: Progress | None = None,
 ) -> Verdicts:
     """See mqlab.verify. Stories of an earlier search in `out` are removed: none lingers beside new verdicts."""
-    report = _core.verify(scenario.core, _core.SearchOptions(seed, schedules, seconds, jobs, list(claims)), progress)
+    options = _core.SearchOptions(seed, schedules, seconds, jobs, list(claims))
+    complete = None
+    if exhaustive:
+        report, complete = _core.verify_all(scenario.core, options, progress)
+    else:
+        report = _core.verify(scenario.core, options, progress)
     with result.disk(out):
         out.mkdir(parents=True, exist_ok=True)
         for old in (*out.glob("ce-*.toml"), *out.glob("ce-*.svg"), out / "verdicts.json"):
@@ -53,7 +59,8 @@ def verify(
                 "schedules_reached": report.reached,
                 "seconds": report.seconds,
                 "rounds": [_round(done) for done in report.rounds],
-            },
+            }
+            | ({} if complete is None else {"exhaustive": {"complete": complete}}),
         )
         result.write_json(out / "verdicts.json", verdicts.document())
     return verdicts

@@ -37,20 +37,23 @@ def command(
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML too.")
     ] = None,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Every order of the messages in flight; for small scenarios.")
+    ] = False,
     json: options.Json = False,
 ) -> int:
     """Search for schedules that break the claims; with --world live, run what was found on the real broker."""
     loaded = options.load_with(scenario, set_)
     seconds = _seconds(for_) if for_ is not None else None
-    most = schedules or (2000 if seconds is None else 2**62)
-    with output.progress("schedules", schedules or (most if seconds is None else None)) as bar:
+    most = schedules or (2000 if seconds is None and not exhaustive else 2**62)
+    with output.progress("schedules", most if most < 2**62 else None) as bar:
 
         def advance(done: int, broken: int) -> None:
             bar.update(bar.task_ids[0], completed=done, more=f"{broken} broken" if broken else "")
 
         verdicts = api.verify(
             loaded, schedules=most, seconds=seconds, jobs=jobs, seed=seed, claims=claim or (), world=world.value,
-            times=times, out=out, progress=advance, note=output.note,
+            times=times, out=out, exhaustive=exhaustive, progress=advance, note=output.note,
         )  # fmt: skip
     if junit is not None:
         write_junit(verdicts, junit)
@@ -83,7 +86,11 @@ def show(scenario: Scenario, verdicts: Verdicts) -> None:
     if rate:
         output.out.print(Text(f"searched  {rate:,.0f} schedules/s, {_shapes(searched)}", "dim"))
         rounds = [f"{r['round']} {r['schedules']:,}" for r in searched.get("rounds", ()) if r["round"] != "reference"]
-        output.out.print(Text(f"rounds    {', '.join(rounds)}", "dim"))
+        if rounds:
+            output.out.print(Text(f"rounds    {', '.join(rounds)}", "dim"))
+    if "exhaustive" in searched:
+        seen = "every order was seen" if searched["exhaustive"]["complete"] else "ended before every order was seen"
+        output.out.print(Text(f"all       {seen}", "bold"))
     output.out.print(Text(verdicts.summary, "bold"), soft_wrap=True)
 
 
