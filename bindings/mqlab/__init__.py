@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mqlab.comparison import Comparison
     from mqlab.counterexample import Counterexample, read_counterexample
     from mqlab.errors import BrokerError, Error, HistoryError, ScenarioError
+    from mqlab.matrices import Matrix, matrix
     from mqlab.mending import Mending, mend
     from mqlab.module import Context, Event, Message, Module, Now, Settlement
     from mqlab.runs import Run, read_run
@@ -33,6 +34,7 @@ _HOMES = {
     "comparison": ("Comparison",),
     "counterexample": ("Counterexample", "read_counterexample"),
     "errors": ("BrokerError", "Error", "HistoryError", "ScenarioError"),
+    "matrices": ("Matrix", "matrix"),
     "mending": ("Mending", "mend"),
     "module": ("Context", "Event", "Message", "Module", "Now", "Settlement"),
     "runs": ("Run", "read_run"),
@@ -64,6 +66,7 @@ __all__ = [
     "Error",
     "Event",
     "HistoryError",
+    "Matrix",
     "Mending",
     "Message",
     "Module",
@@ -79,6 +82,7 @@ __all__ = [
     "compare",
     "lint",
     "load",
+    "matrix",
     "mend",
     "modules",
     "read_counterexample",

@@ -4,90 +4,180 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 
 from mqlab import _core, api
 from mqlab.counterexample import Counterexample
+from mqlab.divergence import divergence
+from mqlab.errors import BrokerError
 from mqlab.live_run import LiveWorld, live_world
 from mqlab.runs import Run
 from mqlab.scenario import Scenario
 from mqlab.verdicts import HOLDS, UNDECIDED, VIOLATED, ClaimVerdict, Reproduced, Verdicts, has_value
 
+_MARGIN_NS = 20_000_000  # two steps of a real run that lie closer may come the other way round
+
 
 def again(story: Counterexample, *, world: str, times: int, note: api.Note | None) -> Verdicts:
     """What a story's claim says when it is run `times` over."""
-    runs = api.replay(story, world, times, note)
+    if world == "sim":
+        return _shown(story, api.replay(story, world, times, note), None)
+    with live_world(story.path.parent / "live") as real:
+        trust(real, story.scenario, note)
+        runs = real.series(widened(story), times, note)
+    return _shown(story, runs, Reproduced(broken(story.claim, runs), len(runs)))
+
+
+def _shown(story: Counterexample, runs: Sequence[Run], reproduced: Reproduced | None) -> Verdicts:
     verdicts = [run.verdicts[story.claim] for run in runs]
-    broken = [v for v in verdicts if v.verdict == VIOLATED]
+    odd = [v for v in verdicts if v.verdict == VIOLATED]
     shown = replace(
-        (broken or verdicts)[0],
+        (odd or verdicts)[0],
         story=story.story,
         counterexample=story,
         first_failing_schedule=story.schedule,
-        reproduced=Reproduced(len(broken), len(runs)) if world == "live" else None,
+        reproduced=reproduced,
     )
+    if reproduced is not None:
+        shown = replace(shown, explanation=shown.explanation + why_not(story, runs))
     return replace(runs[0].verdicts, claims=(shown,))  # a shrunk run says nothing of other claims
 
 
-def on_real_broker(scenario: Scenario, verdicts: Verdicts, *, times: int, note: api.Note | None) -> Verdicts:
-    """The verdicts of a search, with what the real broker said to each.
+def on_real_broker(
+    scenario: Scenario, verdicts: Verdicts, *, times: int, note: api.Note | None, keep: Path | None = None
+) -> Verdicts:
+    """The verdicts of a search, with what the real broker said to each; histories are kept in the folder `keep`.
 
-    Each story is run `times` over. Claims that no story breaks are checked in a run without faults and in `times`
-    runs with faults of the scenario's menu, spread over its anchors.
+    First a planted defect must be found. Then the scenario runs without faults: the control. Each story is run
+    `times` over. Claims that no story breaks are checked in the control and in `times` runs with faults of the
+    scenario's menu, spread over its anchors.
     """
     told: dict[str, list[Run]] = {}  # by what is run: claims may share a story
-    with live_world() as real:
+    with live_world(keep) as real:
+        trust(real, scenario, note)
+        control = _plain(real, scenario, verdicts.seed, note)
         for story in (v.counterexample for v in verdicts if v.counterexample is not None):
             if story.key not in told:
-                told[story.key] = real.series(story, times, note)
-        controls = []
+                told[story.key] = real.series(widened(story), times, note)
+        probes = []
         if any(v.counterexample is None for v in verdicts):
-            controls = _controls(real, scenario, verdicts.seed, times, note)
+            probes = probe(real, scenario, verdicts.seed, times, note)
+    controls = [control, *probes]
     claims = tuple(
-        _not_seen(v, controls) if v.counterexample is None else _confirmed(v, told[v.counterexample.key], times)
+        _not_seen(v, controls)
+        if v.counterexample is None
+        else _confirmed(v, v.counterexample, told[v.counterexample.key], control)
         for v in verdicts
     )
-    ran = next(iter([*controls, *(run for series in told.values() for run in series)]), None)
-    if ran is None:
-        return replace(verdicts, claims=claims, world="live")
-    return replace(verdicts, claims=claims, world="live", client=ran.verdicts.client, brokers=ran.verdicts.brokers)
+    ran = control.verdicts
+    live = {"planted_defect": "found", "control": _clean(control)}
+    return replace(
+        verdicts, claims=claims, world="live", client=ran.client, brokers=ran.brokers,
+        searched=verdicts.searched | {"live": live},
+    )  # fmt: skip
 
 
-def _controls(real: LiveWorld, scenario: Scenario, seed: int, times: int, note: api.Note | None) -> list[Run]:
-    """The scenario without faults, then with one of the menu's faults each; without a menu, `times` over as it is."""
-    probes = _core.probes(scenario.core, seed, times) if scenario.core.menu else []
-    plain = [_core.Schedule(seed)] * (1 if probes else times)
+def trust(real: LiveWorld, scenario: Scenario, note: api.Note | None) -> None:
+    """A planted defect must be found on this broker, else no live verdict means anything."""
+    from mqlab.live.planted import planted
+
+    if note is not None:
+        note(f"{scenario.name}: a planted defect must be found")
+    run = real.run(planted(scenario), _core.Schedule(1))
+    verdict = run.verdicts["no_loss"]
+    if verdict.verdict != VIOLATED:
+        raise BrokerError(f"a planted defect was not found on the real broker ({verdict.explanation}): nothing is said")
+
+
+def probe(real: LiveWorld, scenario: Scenario, seed: int, times: int, note: api.Note | None) -> list[Run]:
+    """One fault of the menu each, spread over its anchors; without a menu, `times` over as it is."""
+    schedules = _core.probes(scenario.core, seed, times) if scenario.core.menu else []
     runs = []
-    for number, schedule in enumerate([*plain, *probes], 1 - len(plain)):
+    for number, schedule in enumerate(schedules or [_core.Schedule(seed)] * times, 1):
         if note is not None:
-            what = "without faults" if number <= 0 else f"with a fault of the menu, {number} of {len(probes)}"
-            note(f"{scenario.name}: live run {what}")
+            what = "with a fault of the menu" if schedules else "without faults"
+            note(f"{scenario.name}: live run {what}, {number} of {times}")
         spelled = Scenario(_core.spelled_out(scenario.core, schedule).to_toml(), scenario.file)
-        runs.append(real.run(spelled, schedule))
+        runs.append(real.run(spelled, schedule, f"probe-{number}"))
     return runs
 
 
-def _confirmed(verdict: ClaimVerdict, runs: Sequence[Run], times: int) -> ClaimVerdict:
+def _plain(real: LiveWorld, scenario: Scenario, seed: int, note: api.Note | None) -> Run:
+    if note is not None:
+        note(f"{scenario.name}: live run without faults")
+    schedule = _core.Schedule(seed)
+    spelled = Scenario(_core.spelled_out(scenario.core, schedule).to_toml(), scenario.file)
+    return real.run(spelled, schedule, "control")
+
+
+def widened(story: Counterexample) -> Counterexample:
+    """The story as it is run live.
+
+    Where no fault is needed and what breaks the claim hangs on steps closer together than real processes keep apart,
+    all of the scenario's requests are made, if they break it more than once: so many chances instead of one.
+    """
+    if story.scenario.core.faults or story.messages is None or margin(story) >= _MARGIN_NS:
+        return story
+    whole = replace(story, messages=None)
+    return whole if _simulated(whole).violations > 1 else story
+
+
+def margin(story: Counterexample) -> int:
+    """The least time between two steps of the proof, nanoseconds; 0 where the claim is not broken."""
+    run = api.simulate(story.scenario, story.core_schedule())
+    witness = list(run.verdicts[story.claim].witness)
+    if len(witness) < 2:
+        return 0
+    return int(np.diff(np.sort(run.record.rows["time"][witness])).min())
+
+
+def _simulated(story: Counterexample) -> ClaimVerdict:
+    verdict: ClaimVerdict = api.simulate(story.scenario, story.core_schedule()).verdicts[story.claim]
+    return verdict
+
+
+def _clean(control: Run) -> str:
+    odd = [v.scope for v in control.verdicts if v.verdict == VIOLATED]
+    return "clean" if not odd else f"violated without a fault: {', '.join(odd)}"
+
+
+def broken(scope: str, runs: Sequence[Run]) -> int:
+    return sum(run.verdicts[scope].verdict == VIOLATED for run in runs)
+
+
+def why_not(story: Counterexample, runs: Sequence[Run]) -> str:
+    """Where the first run that did not break the claim left the story."""
+    odd = next((run for run in runs if run.verdicts[story.claim].verdict != VIOLATED), None)
+    if odd is None:
+        return ""
+    left = divergence(api.simulate(story.scenario, story.core_schedule()).record, odd)
+    return f"; live {left}" if left is not None else "; live every step happens, and the claim is not broken"
+
+
+def _confirmed(verdict: ClaimVerdict, story: Counterexample, runs: Sequence[Run], control: Run) -> ClaimVerdict:
     """A story the search found: how often did it show?"""
-    seen = sum(run.verdicts[verdict.scope].verdict == VIOLATED for run in runs)
-    missed = sum(not run.faults_reached for run in runs)
+    seen = broken(verdict.scope, runs)
     explanation = verdict.explanation
     if seen == 0:
         explanation += "; in the model only: not reproduced on the real broker"
-    if missed:
-        explanation += f"; in {missed} of {times} live runs its fault was not reached"
-    return replace(verdict, reproduced=Reproduced(seen, times), explanation=explanation)
+    explanation += why_not(story, runs)
+    if story.scenario.core.faults and control.verdicts[verdict.scope].verdict == VIOLATED:
+        explanation += "; the real broker breaks it without any fault, too"
+    return replace(verdict, reproduced=Reproduced(seen, len(runs)), explanation=explanation)
 
 
 def _not_seen(verdict: ClaimVerdict, runs: Sequence[Run]) -> ClaimVerdict:
     """A claim that no simulated schedule breaks: does the real broker break it? Costs are judged without faults."""
     looked_at = runs[:1] if has_value(verdict.claim) else runs
     said = [run.verdicts[verdict.scope] for run in looked_at]
-    broken = [v for v in said if v.verdict == VIOLATED]
+    odd = [v for v in said if v.verdict == VIOLATED]
     decided = [v for v in said if v.verdict != UNDECIDED]
-    seen = Reproduced(len(broken), len(said))
-    if broken:
-        explanation = f"on the real broker only: {broken[0].explanation}"
-        return replace(verdict, verdict=VIOLATED, explanation=explanation, value=broken[0].value, reproduced=seen)
+    seen = Reproduced(len(odd), len(said))
+    if odd:
+        explanation = f"on the real broker only: {odd[0].explanation}"
+        return replace(verdict, verdict=VIOLATED, explanation=explanation, value=odd[0].value, reproduced=seen)
     if verdict.verdict == HOLDS and len(decided) < len(said):
         reason = next(v.explanation for v in said if v.verdict == UNDECIDED)
         return replace(verdict, verdict=UNDECIDED, explanation=f"live: {reason}", reproduced=seen)

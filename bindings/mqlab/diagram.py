@@ -51,8 +51,8 @@ def space_time(history: History, witness: Sequence[int] = (), *, title: str = ""
         f'font-family="system-ui, sans-serif" font-size="13">',
         "<defs>" + _tip("tip", _MESSAGE) + _tip("bad-tip", _BAD) + "</defs>",
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        _text(16, 28, title, size=17, weight="bold"),
-        _text(16, height - 14, caption, colour=_FAINT),
+        *_title(title),
+        _text(16, height - 14, _fitted(caption, WIDTH - 32), colour=_FAINT),
         *_lane_lines(history, lanes, steps, chosen, height),
         *_arrows(history, steps),
         *(_mark(step, _x(step.lane, len(lanes)), len(lanes)) for step in steps),
@@ -110,11 +110,11 @@ def _steps(history: History, chosen: Sequence[int], lanes: dict[int, int], witne
         fault = _kind(row) in ("fault", "heal", "stop", "start")
         colour = _BAD if bad else _FAULT if fault else _INK
         y = _TOP + _STEP * (len(steps) + 1)
-        steps.append(_Step(index, lanes[int(row["process"])], y, _label(history, row), colour, bad))
+        steps.append(_Step(index, lanes[int(row["process"])], y, label(history, row), colour, bad))
     return steps
 
 
-def _label(history: History, row: np.void) -> str:
+def label(history: History, row: np.void) -> str:
     kind, phase = _kind(row), _phase(row)
     message = f"m{row['message']}" if row["message"] else ""
     place = history.places[int(row["place"])] if row["place"] < len(history.places) else ""
@@ -150,14 +150,48 @@ def _label(history: History, row: np.void) -> str:
             return f"{kind.replace('_', ' ')} {where or message}".strip() + after
 
 
+def _title(title: str) -> list[str]:
+    """On one line or two; what does not fit is cut."""
+    if _width(title, 16, bold=True) <= WIDTH - 32:
+        return [_text(16, 28, title, size=16, weight="bold")]
+    first, rest = "", title.split(" ")
+    while rest and _width(f"{first} {rest[0]}", 15, bold=True) <= WIDTH - 32:
+        first = f"{first} {rest.pop(0)}".strip()
+    second = _fitted(" ".join(rest), WIDTH - 32, 15, bold=True)
+    return [_text(16, y, line, size=15, weight="bold") for y, line in ((22, first), (42, second))]
+
+
+def _name(name: str, lane: int, lanes: int) -> str:
+    """Above its lane, in the room that the lanes leave to each other."""
+    room = (_x(1, lanes) - _x(0, lanes) if lanes > 1 else WIDTH - 2 * _LEFT) - 20
+    x = _x(lane, lanes)
+    room = min(room, 2 * (WIDTH - 6 - x), 2 * (x - 6))
+    return _text(x, 64, _fitted(name, room, 14, bold=True), anchor="middle", weight="bold", size=14)
+
+
+def _width(text: str, size: float = 13, *, bold: bool = False) -> float:
+    """An upper estimate for the usual sans serif fonts, in pixels."""
+    return len(text) * size * (0.66 if bold else 0.58)
+
+
+def _fitted(text: str, room: float, size: float = 13, *, bold: bool = False) -> str:
+    """The text, or its two ends with … between them where it is too long."""
+    if _width(text, size, bold=bold) <= room:
+        return text
+    keep = max(int(room / (size * (0.66 if bold else 0.58))) - 1, 2)
+    return text[: keep - keep // 3] + "…" + (text[-(keep // 3) :] if keep // 3 else "")
+
+
 def _lane_lines(
     history: History, lanes: dict[int, int], steps: Sequence[_Step], chosen: Sequence[int], height: float
 ) -> list[str]:
     parts = []
     for process, lane in lanes.items():
         x = _x(lane, len(lanes))
-        parts.append(_text(x, 62, history.processes[process], anchor="middle", weight="bold", size=14))
-        parts.append(f'<line x1="{x:.0f}" y1="72" x2="{x:.0f}" y2="{height - _BOTTOM}" stroke="{_FAINT}"/>')
+        parts.append(_name(history.processes[process], lane, len(lanes)))
+        parts.append(
+            f'<line data-lane="{lane}" x1="{x:.0f}" y1="72" x2="{x:.0f}" y2="{height - _BOTTOM}" stroke="{_FAINT}"/>'
+        )
         parts += _dead_stretches(history, lane, x, steps, height)
     return parts
 
@@ -221,7 +255,7 @@ def _arrow(origin: _Step, target: _Step, lanes: int) -> str:
     inset = (11 if target.bad else 7) * (1 if x2 > x1 else -1)
     colour, tip = (_BAD, "bad-tip") if target.bad else (_MESSAGE, "tip")
     return (
-        f'<line x1="{x1:.0f}" y1="{origin.y}" x2="{x2 - inset:.0f}" y2="{target.y}" stroke="{colour}" '
+        f'<line data-arrow="" x1="{x1:.0f}" y1="{origin.y}" x2="{x2 - inset:.0f}" y2="{target.y}" stroke="{colour}" '
         f'stroke-width="1.4" marker-end="url(#{tip})" opacity="0.75"/>'
     )
 
@@ -235,13 +269,19 @@ def _tip(name: str, colour: str) -> str:
 
 def _mark(step: _Step, x: float, lanes: int) -> str:
     radius = 6 if step.bad else 4
-    ring = f'<circle cx="{x:.0f}" cy="{step.y}" r="10" fill="none" stroke="{_BAD}"/>' if step.bad else ""
-    last = step.lane == lanes - 1 and lanes > 1
+    ring = (
+        f'<circle data-witness="" cx="{x:.0f}" cy="{step.y}" r="10" fill="none" stroke="{_BAD}"/>' if step.bad else ""
+    )
     gap = 14 if step.bad else 12
-    text_x, anchor = (x - gap, "end") if last else (x + gap, "start")
-    weight = "bold" if step.bad or step.colour == _FAULT else "normal"
-    dot = f'<circle cx="{x:.0f}" cy="{step.y}" r="{radius}" fill="{step.colour}"/>'
-    return ring + dot + _text(text_x, step.y + 4, step.text, colour=step.colour, anchor=anchor, weight=weight)
+    heavy = step.bad or step.colour == _FAULT
+    left, right = x - gap - _LEFT, WIDTH - 8 - (x + gap)
+    to_left = _width(step.text, bold=heavy) > right and left > right
+    text = _fitted(step.text, left if to_left else right, bold=heavy)
+    text_x, anchor = (x - gap, "end") if to_left else (x + gap, "start")
+    fault = ' data-fault=""' if step.text.startswith("⚡") else ""
+    dot = f'<circle{fault} cx="{x:.0f}" cy="{step.y}" r="{radius}" fill="{step.colour}"/>'
+    weight = "bold" if heavy else "normal"
+    return ring + dot + _text(text_x, step.y + 4, text, colour=step.colour, anchor=anchor, weight=weight)
 
 
 def _times(history: History, steps: Sequence[_Step]) -> list[str]:

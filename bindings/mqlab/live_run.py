@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from mqlab import _core
+from mqlab import _core, result
 from mqlab.counterexample import Counterexample
 from mqlab.history import History
 from mqlab.live import controller
@@ -23,20 +23,26 @@ from mqlab.verdicts import HOLDS, UNDECIDED, Verdicts, over_one_run
 class LiveWorld:
     """A place for live runs of one scenario: they share a broker while no fault has hit it."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder, self._stack = folder, stack
+    def __init__(self, folder: Path, stack: ExitStack, keep: Path | None = None) -> None:
+        self._folder, self._stack, self._keep = folder, stack, keep
         self._cluster: Cluster | None = None
         self._for = ""
         self._runs = 0
 
-    def run(self, scenario: Scenario, schedule: _core.Schedule) -> Run:
-        """One run. Raises BrokerError when the environment fails."""
+    def run(self, scenario: Scenario, schedule: _core.Schedule, name: str = "") -> Run:
+        """One run; its history is kept under `name`. Raises BrokerError when the environment fails."""
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
         text = _placed(scenario).to_toml()
         cluster = self._ready(text, folder)
         done = controller.run_live(text, schedule.seed, None, folder, cluster, masked=schedule.masked, tag=self._tag())
-        return _judged(scenario, schedule.seed, done)
+        run = _judged(scenario, schedule.seed, done)
+        if self._keep is not None and name:
+            with result.disk(self._keep):
+                self._keep.mkdir(parents=True, exist_ok=True)
+                about = {"world": "live", "seed": str(schedule.seed), "hash": run.hash}
+                run.record.write_parquet(self._keep / f"{name}.parquet", about)
+        return run
 
     def series(self, story: Counterexample, times: int, note: Callable[[str], None] | None) -> list[Run]:
         """A story, `times` over."""
@@ -44,7 +50,7 @@ class LiveWorld:
         for number in range(1, times + 1):
             if note is not None:
                 note(f"{story.claim}: live run {number} of {times}")
-            runs.append(self.run(story.scenario, story.core_schedule()))
+            runs.append(self.run(story.scenario, story.core_schedule(), f"{story.path.stem}-live-{number}"))
         return runs
 
     def _tag(self) -> str:
@@ -66,10 +72,10 @@ class LiveWorld:
 
 
 @contextmanager
-def live_world() -> Iterator[LiveWorld]:
-    """Everything that was started is stopped at the end, and every file removed."""
+def live_world(keep: Path | None = None) -> Iterator[LiveWorld]:
+    """Everything that was started is stopped at the end, and every file removed but the histories in `keep`."""
     with tempfile.TemporaryDirectory(prefix="mqlab-live-") as folder, ExitStack() as stack:
-        yield LiveWorld(Path(folder), stack)
+        yield LiveWorld(Path(folder), stack, keep)
 
 
 def _placed(scenario: Scenario) -> Scenario:

@@ -27,6 +27,7 @@ _COMMANDS = {
     "compare": "compare.command",
     "sweep": "sweep.command",
     "check": "check.command",
+    "matrix": "matrix.command",
     "mend": "mend.command",
     "lint": "lint.command",
     "conformance": "conformance.command",
