@@ -32,7 +32,7 @@ struct PortContext {
   std::uint64_t seed = 1;
   RunClock clock;
   std::string address;  ///< host:port,… (kafka) or URL (nats)
-  std::string tag;      ///< appended to names on the broker, so that runs can share a cluster; may be empty
+  std::string tag;      ///< before names on the broker, so that runs can share a cluster; may be empty
   EventQueue& events;
   /// Called on the client's own threads right after it put a request on the wire; may be empty.
   std::function<void(RequestKind)> on_request;
@@ -51,10 +51,13 @@ class Port {
   virtual void close(Duration grace) = 0;
 };
 
-/// Name on the broker: the scenario's own, and the tag behind it.
+/// Name on the broker: the scenario's own, behind the tag.
 inline std::string tagged(const std::string& name, const std::string& tag) {
-  return tag.empty() ? name : name + "-" + tag;
+  return tag.empty() ? name : tag + "-" + name;
 }
+/// A value with every ${NAME} in it replaced from the environment. Throws PortError naming `key` and NAME
+/// when there is no such variable; the value shows in no error.
+std::string expanded(const std::string& value, const std::string& key);
 
 /// "embed-{instance}" → "embed-0".
 std::string with_instance(std::string text, std::uint32_t instance);

@@ -123,17 +123,6 @@ def _read_verdicts(path: Path) -> Verdicts:
     document = result.read_json(path)
     if document.get("schema") != SCHEMA:
         raise HistoryError(f"{path} is not of schema {SCHEMA}")
-    plain = (
-        "claim",
-        "scope",
-        "verdict",
-        "expected",
-        "explanation",
-        "observed",
-        "population",
-        "violations",
-        "value",
-    )
-    claims = tuple(ClaimVerdict(**{name: claim[name] for name in plain}) for claim in document["claims"])
+    claims = tuple(ClaimVerdict.of_document(claim) for claim in document["claims"])
     brokers = tuple((broker["kind"], broker["version"]) for broker in document["brokers"])
     return Verdicts(claims, document["scenario"], document["world"], document["client"], document["seed"], brokers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -77,7 +77,30 @@ class ClaimVerdict:
             "rests_on": list(self.rests_on),
             "not_covered": list(self.not_covered),
             **({"anomalies": list(self.anomalies)} if self.anomalies else {}),
+            **({} if self.gates else {"gates": False}),
         }
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> ClaimVerdict:
+        """What document() wrote of a single run; raises KeyError where a field is missing."""
+        plain = (
+            "claim",
+            "scope",
+            "verdict",
+            "expected",
+            "explanation",
+            "observed",
+            "population",
+            "violations",
+            "value",
+        )
+        lists = ("story", "causes", "rests_on", "not_covered")
+        return cls(
+            **{name: document[name] for name in plain},
+            **{name: tuple(document[name]) for name in lists},
+            anomalies=tuple(document.get("anomalies", ())),
+            gates=document.get("gates", True),
+        )
 
 
 def over_one_run(

@@ -27,6 +27,7 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
     {"", "fault", "list of tables", "", "faults spelled out, carried out one after the other"},
     {"", "claims", "table", "", "what is claimed; see docs/claims.md"},
     {"", "limits", "table", "", "when a run gives up"},
+    {"", "live", "table", "", "a cluster of your own for live runs; see docs/live.md"},
 
     {"broker", "name", "name", "(the kind)", "its nodes are NAME-1, NAME-2 …"},
     {"broker", "kind", "\"kafka\" or \"nats\"", "required", ""},
@@ -151,6 +152,10 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
     {"limits", "horizon", "duration, more than 0", "\"10m\"",
      "of the run's own time; not at rest by then: undecided"},
     {"limits", "live_timeout", "duration, more than 0", "\"2m\"", "of a live run"},
+
+    {"live", "address", "string", "required", "HOST:PORT,… (kafka) or URLs (nats)"},
+    {"live", "properties", "map", "",
+     "of every client that connects, by the library's own names; secrets as \"${NAME}\" of the environment"},
 });
 
 }  // namespace

@@ -80,6 +80,7 @@ Scenario read_scenario(std::string_view toml, const std::string& file, const std
   read_stages(root, scenario, source, catalog);
   read_observers(root, scenario, source);
   read_network(root, scenario, source);
+  read_live(root, scenario, source);
   check_whole(scenario);
   read_faults(root, scenario, source);
   read_claims(root, scenario, source);

@@ -14,7 +14,7 @@ struct Heading {
   std::string_view table;
   std::string_view title;
 };
-constexpr std::array<Heading, 20> headings = {{
+constexpr std::array<Heading, 21> headings = {{
     {"", "Top level"},
     {"broker", "`[broker]`, `[[brokers]]`"},
     {"client", "`[client]`"},
@@ -35,6 +35,7 @@ constexpr std::array<Heading, 20> headings = {{
     {"fault.at", "`at` of a fault"},
     {"claim", "`[claims]`"},
     {"limits", "`[limits]`"},
+    {"live", "`[live]`"},
 }};
 
 std::string cell(std::string_view text) {

@@ -183,6 +183,13 @@ struct LimitsSpec {
   Duration live_timeout = Duration::seconds(120);
 };
 
+/// A cluster of the user's own for live runs, in place of one that the lab starts on loopback. It is never
+/// harmed.
+struct LiveSpec {
+  std::string address;    ///< host:port,… (kafka) or URLs (nats); empty = none
+  Properties properties;  ///< of every client, by the library's own names; secrets stand as "${NAME}"
+};
+
 struct Scenario {
   std::string file;  ///< as named in messages
   std::string name;
@@ -198,6 +205,7 @@ struct Scenario {
   std::vector<FaultSpec> faults;
   std::vector<ClaimSpec> claims;
   LimitsSpec limits;
+  LiveSpec live;
 };
 
 /// The topics in which a stage with retry.style = "topics" keeps what failed, by input and then by attempt:

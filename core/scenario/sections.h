@@ -30,7 +30,8 @@ void read_workloads(const Node& root, Scenario& scenario, const SourceFile& file
 void read_stages(const Node& root, Scenario& scenario, const SourceFile& file, const ModuleCatalog& modules);
 void read_observers(const Node& root, Scenario& scenario, const SourceFile& file);
 void read_network(const Node& root, Scenario& scenario, const SourceFile& file);  // network, limits
-void read_faults(const Node& root, Scenario& scenario, const SourceFile& file);   // faults, fault
+void read_live(const Node& root, Scenario& scenario, const SourceFile& file);
+void read_faults(const Node& root, Scenario& scenario, const SourceFile& file);  // faults, fault
 void read_claims(const Node& root, Scenario& scenario, const SourceFile& file);
 
 /// "topic" or "stream", whichever the table has; the topic must exist.

@@ -72,6 +72,7 @@ class Writer {
     for (const StageSpec& stage : s.stages) write(stage);
     for (const ObserverSpec& observer : s.observers) write(observer);
     write(s.network, s.limits);
+    if (!s.live.address.empty()) write(s.live);
     write(s.menu);
     for (const FaultSpec& fault : s.faults) write(fault);
     write(s.claims);
@@ -187,6 +188,12 @@ class Writer {
     table("limits");
     value("horizon", span(l.horizon));
     value("live_timeout", span(l.live_timeout));
+  }
+
+  void write(const LiveSpec& l) {
+    table("live");
+    value("address", text(l.address));
+    map("live.properties", l.properties);
   }
 
   void write(const FaultMenu& m) {

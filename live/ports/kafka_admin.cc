@@ -24,16 +24,20 @@ class KafkaAdmin final : public Admin {
 
   void setup(Duration patience) override {
     const auto until = Clock::now() + std::chrono::nanoseconds(patience.ns);
-    const ClientPtr producer = lab_producer(context_.address, "");
+    const ClientPtr producer = lab_producer(access(), "");
     const std::vector<TopicSpec> topics = wanted_topics();
     retry(until, [&] {
-      if (look(producer.get(), nodes(), 1000).leaders.empty() && !everyone_there(producer.get()))
+      rd_kafka_poll(producer.get(), 0);  // what it has to say about the connection
+      if (look(producer.get(), nodes(), prefix(), 1000).leaders.empty() && !everyone_there(producer.get()))
         throw PortError("not all nodes are there");
       create_topics(producer.get(), topics, timeout_ms);
     });
-    retry(until, [&] { round_trip(context_.address, ready_topic, transactional() && !context_.warm); });
     retry(until, [&] {
-      if (!look(producer.get(), nodes(), 1000).whole) throw PortError("not all replicas are in sync");
+      round_trip(access(), tagged(ready_topic, context_.tag), transactional() && !context_.warm);
+    });
+    retry(until, [&] {
+      if (!look(producer.get(), nodes(), prefix(), 1000).whole)
+        throw PortError("not all replicas are in sync");
     });
   }
 
@@ -42,7 +46,11 @@ class KafkaAdmin final : public Admin {
     for (const TopicSpec& topic : wanted_topics()) {
       topics.push_back(topic.name);
     }
-    delete_topics(lab_producer(context_.address, "").get(), topics, timeout_ms);
+    const ClientPtr client = lab_producer(access(), "");
+    delete_topics(client.get(), topics, timeout_ms);
+    std::vector<std::string> groups = {tagged(ready_topic, context_.tag)};
+    each_group([&](std::uint32_t, const std::string& group, const auto&) { groups.push_back(group); });
+    delete_groups(client.get(), groups, timeout_ms);
   }
 
   SystemState state() override {
@@ -56,7 +64,7 @@ class KafkaAdmin final : public Admin {
 
   std::uint32_t leader(PlaceId place) override {
     const PlaceInfo& info = context_.topology.places[place];
-    const ClusterView view = look(all().get(), nodes(), timeout_ms);
+    const ClusterView view = look(all().get(), nodes(), prefix(), timeout_ms);
     const auto found =
         view.leaders.find({names_.topic(info.topic), static_cast<std::int32_t>(info.partition)});
     return found == view.leaders.end() || found->second < 0 ? 0 : static_cast<std::uint32_t>(found->second);
@@ -89,10 +97,16 @@ class KafkaAdmin final : public Admin {
   std::string client_version() const override { return library_version(); }
 
  private:
-  std::uint32_t nodes() const { return context_.scenario.brokers[context_.broker].nodes; }
+  /// How many must be there. A cluster of the user's own has as many as it has.
+  std::uint32_t nodes() const {
+    return context_.scenario.live.address.empty() ? context_.scenario.brokers[context_.broker].nodes : 1;
+  }
+  /// Of the topics that are the lab's, on a cluster that has others.
+  std::string prefix() const { return context_.scenario.live.address.empty() ? "" : context_.tag; }
+  Access access() const { return {context_.address, context_.scenario.live.properties}; }
 
   bool everyone_there(rd_kafka_t* client) const {
-    return look(client, nodes(), 1000).whole;  // no topic yet: whole means that all nodes are known
+    return look(client, nodes(), prefix(), 1000).whole;  // no topic yet: whole means that all nodes are known
   }
 
   bool transactional() const {
@@ -109,8 +123,8 @@ class KafkaAdmin final : public Admin {
       topics.back().name = tagged(info.name, context_.tag);
     }
     TopicSpec ready;
-    ready.name = ready_topic;
-    ready.replication = std::min(nodes(), 3u);
+    ready.name = tagged(ready_topic, context_.tag);
+    for (const TopicSpec& topic : topics) ready.replication = std::max(ready.replication, topic.replication);
     topics.push_back(ready);
     return topics;
   }
@@ -121,6 +135,7 @@ class KafkaAdmin final : public Admin {
       try {
         return attempt();
       } catch (const PortError&) {
+        if (const std::string reason = hopeless(); !reason.empty()) throw PortError(reason);
         if (Clock::now() >= until) throw;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -129,7 +144,7 @@ class KafkaAdmin final : public Admin {
 
   SystemState ask_state() {
     SystemState state;
-    state.whole = look(all().get(), nodes(), timeout_ms).whole;
+    state.whole = look(all().get(), nodes(), prefix(), timeout_ms).whole;
     const ListPtr partitions = names_.list(places_, false);
     const auto end = ends(all().get(), partitions.get(), timeout_ms);
     const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
@@ -152,11 +167,11 @@ class KafkaAdmin final : public Admin {
 
   /// Clients are kept: the lab asks often.
   const ClientPtr& all() {
-    if (!all_) all_ = lab_consumer(context_.address, "mqlab-auditor", false);
+    if (!all_) all_ = lab_consumer(access(), tagged("mqlab-auditor", context_.tag), false);
     return all_;
   }
   const ClientPtr& committed() {
-    if (!committed_) committed_ = lab_consumer(context_.address, "mqlab-auditor", true);
+    if (!committed_) committed_ = lab_consumer(access(), tagged("mqlab-auditor", context_.tag), true);
     return committed_;
   }
 
@@ -179,7 +194,7 @@ class KafkaAdmin final : public Admin {
   std::vector<PlacePosition> committed_of(const std::string& group,
                                           const std::vector<PlacePosition>& inputs) {
     ClientPtr& client = groups_[group];
-    if (!client) client = lab_consumer(context_.address, group, false);
+    if (!client) client = lab_consumer(access(), group, false);
     const ListPtr list = names_.list(inputs, false);
     const auto error = rd_kafka_committed(client.get(), list.get(), timeout_ms);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR)

@@ -8,25 +8,37 @@
 
 namespace mqlab::live::kafka {
 
+/// Where the lab's own clients connect, and with which of [live]'s properties.
+struct Access {
+  std::string address;
+  const Properties& properties;
+};
+
+/// What the library said last about a connection that cannot come about by waiting (a wrong password, an
+/// untrusted certificate); empty when nothing.
+std::string hopeless();
+
 /// A consumer that reads what it is told to, in no group's name but `group`'s for asking its offsets.
-ClientPtr lab_consumer(const std::string& bootstrap, const std::string& group, bool committed_only);
-ClientPtr lab_producer(const std::string& bootstrap, const std::string& transactional_id);
+ClientPtr lab_consumer(const Access& access, const std::string& group, bool committed_only);
+ClientPtr lab_producer(const Access& access, const std::string& transactional_id);
 
 /// Throws PortError unless every topic was made or was there.
 void create_topics(rd_kafka_t* client, const std::vector<TopicSpec>& topics, int timeout_ms);
-/// Topics that are not there do not matter.
+/// Topics and groups that are not there do not matter.
 void delete_topics(rd_kafka_t* client, const std::vector<std::string>& topics, int timeout_ms);
+void delete_groups(rd_kafka_t* client, const std::vector<std::string>& groups, int timeout_ms);
 
 /// A message into a place of the lab's own and back, by the ways the scenario uses: idempotent or
 /// transactional, a group's offset committed. So all coordinators are loaded. Throws PortError.
-void round_trip(const std::string& bootstrap, const std::string& topic, bool transactional);
+void round_trip(const Access& access, const std::string& topic, bool transactional);
 
 struct ClusterView {
   std::map<std::pair<std::string, std::int32_t>, std::int32_t>
       leaders;         ///< (topic, partition) → node; −1 = none
-  bool whole = false;  ///< so many nodes as expected, all replicas in sync
+  bool whole = false;  ///< at least so many nodes as expected, all replicas of its topics in sync
 };
-ClusterView look(rd_kafka_t* client, std::uint32_t nodes, int timeout_ms);
+/// `prefix` of the topics that count; empty = all.
+ClusterView look(rd_kafka_t* client, std::uint32_t nodes, const std::string& prefix, int timeout_ms);
 
 /// End offset of each partition: the high watermark, or for a client that reads committed only the last
 /// stable offset. Throws PortError.

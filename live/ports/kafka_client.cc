@@ -113,6 +113,19 @@ void Conf::apply(const Properties& properties, const std::string& owner) {
   }
 }
 
+void Conf::reach(const std::string& address, const Properties& properties) {
+  set("bootstrap.servers", address);
+  for (const Property& p : properties) {
+    const std::string value = expanded(p.value, p.key);
+    std::array<char, 256> why{};
+    const auto result = rd_kafka_conf_set(conf_.get(), p.key.c_str(), value.c_str(), why.data(), why.size());
+    if (result == RD_KAFKA_CONF_OK) continue;
+    throw PortError("live.properties." + p.key + ": " +
+                    (result == RD_KAFKA_CONF_UNKNOWN ? library_version() + " has no such setting"
+                                                     : "not a value that " + library_version() + " takes"));
+  }
+}
+
 ClientPtr Conf::create(rd_kafka_type_t type) {
   std::array<char, 256> why{};
   rd_kafka_t* client = rd_kafka_new(type, conf_.get(), why.data(), why.size());

@@ -41,6 +41,9 @@ class Conf {
   /// The scenario's properties by librdkafka's names; Java's where there is an equal. `owner` names them in
   /// errors. Throws PortError for a setting that librdkafka cannot express.
   void apply(const Properties& properties, const std::string& owner);
+  /// Where the cluster is and how to get in: the scenario's [live] properties. Throws PortError; no value
+  /// shows in it.
+  void reach(const std::string& address, const Properties& properties);
   /// Java's max.poll.records, which librdkafka does not have: the port keeps to it.
   std::uint32_t max_poll_records() const { return max_poll_records_; }
   rd_kafka_conf_t* get() { return conf_.get(); }

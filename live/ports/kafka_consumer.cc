@@ -55,7 +55,7 @@ Consumer::Consumer(const PortContext& context, const Names& names, const Propert
   const ProcessInfo& info = context.topology.processes[context.process];
   conf_.set("client.id", info.name);
   conf_.apply(with_names(properties, info, context.tag), "consumer of " + info.group);
-  conf_.set("bootstrap.servers", context.address);
+  conf_.reach(context.address, context.scenario.live.properties);
   rd_kafka_conf_set_opaque(conf_.get(), this);
   rd_kafka_conf_set_rebalance_cb(conf_.get(), on_rebalance);
   report_requests(conf_, context_.on_request);

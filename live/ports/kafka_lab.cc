@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 
 #include "live/ports/kafka_admin.h"
 
@@ -34,10 +35,21 @@ EventPtr answer(rd_kafka_queue_t* queue, int timeout_ms, const std::string& what
   return event;
 }
 
-Conf lab_conf(const std::string& bootstrap) {
+std::mutex said_mutex;
+std::string said;
+
+/// Called on whatever thread polls a client.
+void on_error(rd_kafka_t*, int code, const char* reason, void*) {
+  if (code != RD_KAFKA_RESP_ERR__AUTHENTICATION && code != RD_KAFKA_RESP_ERR__SSL) return;
+  const std::lock_guard lock(said_mutex);
+  said = reason;
+}
+
+Conf lab_conf(const Access& access) {
   Conf conf;
   conf.set("client.id", "mqlab");
-  conf.set("bootstrap.servers", bootstrap);
+  conf.reach(access.address, access.properties);
+  rd_kafka_conf_set_error_cb(conf.get(), on_error);
   conf.set("log_level", "2");
   // The lab asks again soon: what it waits for is a cluster that is just coming up.
   conf.set("reconnect.backoff.ms", "20");
@@ -48,8 +60,13 @@ Conf lab_conf(const std::string& bootstrap) {
 
 }  // namespace
 
-ClientPtr lab_consumer(const std::string& bootstrap, const std::string& group, bool committed_only) {
-  Conf conf = lab_conf(bootstrap);
+std::string hopeless() {
+  const std::lock_guard lock(said_mutex);
+  return said;
+}
+
+ClientPtr lab_consumer(const Access& access, const std::string& group, bool committed_only) {
+  Conf conf = lab_conf(access);
   conf.set("group.id", group);
   conf.set("enable.auto.commit", "false");
   conf.set("enable.partition.eof", "true");
@@ -63,8 +80,8 @@ ClientPtr lab_consumer(const std::string& bootstrap, const std::string& group, b
   return client;
 }
 
-ClientPtr lab_producer(const std::string& bootstrap, const std::string& transactional_id) {
-  Conf conf = lab_conf(bootstrap);
+ClientPtr lab_producer(const Access& access, const std::string& transactional_id) {
+  Conf conf = lab_conf(access);
   conf.set("linger.ms", "0");
   // Plain otherwise: an idempotent producer of this library waits 0.5 to 1.1 s for its id before it sends
   // anything.
@@ -110,9 +127,19 @@ void delete_topics(rd_kafka_t* client, const std::vector<std::string>& topics, i
   answer(queue.get(), timeout_ms, "deleting topics");
 }
 
-void round_trip(const std::string& bootstrap, const std::string& topic, bool transactional) {
-  const ClientPtr producer = lab_producer(bootstrap, transactional ? topic : "");
-  const ClientPtr consumer = lab_consumer(bootstrap, topic, true);
+void delete_groups(rd_kafka_t* client, const std::vector<std::string>& groups, int timeout_ms) {
+  std::vector<rd_kafka_DeleteGroup_t*> unwanted;
+  for (const std::string& group : groups) unwanted.push_back(rd_kafka_DeleteGroup_new(group.c_str()));
+  const QueuePtr queue(rd_kafka_queue_new(client));
+  const OptionsPtr how = options(client, RD_KAFKA_ADMIN_OP_DELETEGROUPS, timeout_ms);
+  rd_kafka_DeleteGroups(client, unwanted.data(), unwanted.size(), how.get(), queue.get());
+  rd_kafka_DeleteGroup_destroy_array(unwanted.data(), unwanted.size());
+  answer(queue.get(), timeout_ms, "deleting groups");
+}
+
+void round_trip(const Access& access, const std::string& topic, bool transactional) {
+  const ClientPtr producer = lab_producer(access, transactional ? topic : "");
+  const ClientPtr consumer = lab_consumer(access, topic, true);
   const ListPtr place(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(place.get(), topic.c_str(), 0)->offset = 0;
   if (transactional) {
@@ -138,14 +165,15 @@ void round_trip(const std::string& bootstrap, const std::string& topic, bool tra
   rd_kafka_assign(consumer.get(), nullptr);
 }
 
-ClusterView look(rd_kafka_t* client, std::uint32_t nodes, int timeout_ms) {
+ClusterView look(rd_kafka_t* client, std::uint32_t nodes, const std::string& prefix, int timeout_ms) {
   const rd_kafka_metadata_t* raw = nullptr;
   require(rd_kafka_metadata(client, 1, nullptr, &raw, timeout_ms), "metadata");
   const std::unique_ptr<const rd_kafka_metadata_t, Freed<rd_kafka_metadata_destroy>> metadata(raw);
   ClusterView view;
-  view.whole = metadata->broker_cnt == static_cast<int>(nodes);
+  view.whole = metadata->broker_cnt >= static_cast<int>(nodes);
   for (int t = 0; t < metadata->topic_cnt; ++t) {
     const auto& topic = metadata->topics[t];
+    if (!std::string_view(topic.topic).starts_with(prefix)) continue;
     for (int p = 0; p < topic.partition_cnt; ++p) {
       const auto& partition = topic.partitions[p];
       view.leaders[{topic.topic, partition.id}] = partition.leader;

@@ -39,7 +39,7 @@ Producer::Producer(const PortContext& context, const Names& names, const Propert
     transactional_ = transactional_ || p.key == "transactional.id";
   }
   conf_.apply(own, "producer of " + info.group);
-  conf_.set("bootstrap.servers", context.address);
+  conf_.reach(context.address, context.scenario.live.properties);
   rd_kafka_conf_set_dr_msg_cb(conf_.get(), on_delivery);
   rd_kafka_conf_set_opaque(conf_.get(), this);
   report_requests(conf_, context_.on_request);

@@ -35,7 +35,8 @@ class NatsPort final : public Port {
     watcher_.down = [this] { tell(EventKind::down); };
     watcher_.up = [this] { tell(EventKind::up); };
     const NatsConnection& how = reader ? reader->values.connection : producer.connection;
-    connection_ = connect(connection_settings(context_.address, info_.name, how), &watcher_);
+    connection_ =
+        connect(connection_settings(context_.scenario, context_.address, info_.name, how), &watcher_);
     for (const TopicId topic : ports_.outputs) outputs_.push_back(stream_names(spec(topic), context_.tag));
     if (!outputs_.empty())
       publisher_ = std::make_unique<Publisher>(connection_.get(), producer, context_.events);

@@ -61,7 +61,7 @@ class NatsAdmin final : public Admin {
   void setup(Duration patience) override {
     const auto until = Clock::now() + std::chrono::nanoseconds(patience.ns);
     retry(until, [&] {
-      connection_ = connect(connection_settings(context_.address, "lab"), nullptr);
+      connection_ = connect(connection_settings(context_.scenario, context_.address, "lab"), nullptr);
       context_js_ = jetstream(connection_.get(), nullptr);
     });
     retry(until, [&] { round_trip(); });
@@ -125,7 +125,7 @@ class NatsAdmin final : public Admin {
  private:
   void open() {
     if (connection_) return;
-    connection_ = connect(connection_settings(context_.address, "lab"), nullptr);
+    connection_ = connect(connection_settings(context_.scenario, context_.address, "lab"), nullptr);
     context_js_ = jetstream(connection_.get(), nullptr);
   }
 
@@ -200,7 +200,8 @@ class NatsAdmin final : public Admin {
   void round_trip() {
     jsStreamConfig config;
     jsStreamConfig_Init(&config);
-    const char* subject = "mqlab-ready";
+    const std::string name = tagged("mqlab-ready", context_.tag);
+    const char* subject = name.c_str();
     config.Name = subject;
     config.Subjects = &subject;
     config.SubjectsLen = 1;

@@ -48,6 +48,7 @@ ConnectionPtr connect(const ConnectionSettings& settings, ConnectionWatcher* wat
   for (const std::string& url : urls) servers.push_back(url.c_str());
   require(natsOptions_SetServers(raw, servers.data(), static_cast<int>(servers.size())),
           "NATS address " + settings.urls);
+  reach(raw, settings.access);
   natsOptions_SetName(raw, settings.name.c_str());
   natsOptions_SetMaxReconnect(raw, -1);
   natsOptions_SetReconnectWait(raw, settings.reconnect_wait.ns / 1'000'000);

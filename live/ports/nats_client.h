@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/time.h"
+#include "core/scenario/scenario.h"
 
 namespace mqlab::live::nats {
 
@@ -34,7 +35,11 @@ struct ConnectionSettings {
   Duration reconnect_jitter = Duration::millis(20);
   Duration connect_timeout = Duration::seconds(2);
   bool send_asap = false;  ///< each write at once, not by the library's flusher
+  Properties access;       ///< [live]'s properties
 };
+
+/// [live]'s properties as options. Throws PortError; no value shows in it.
+void reach(natsOptions* options, const Properties& properties);
 
 /// Told of the connection's fate on a thread of the library's.
 struct ConnectionWatcher {

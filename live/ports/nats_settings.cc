@@ -29,9 +29,9 @@ ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broke
               true);
 }
 
-ConnectionSettings connection_settings(const std::string& urls, const std::string& name,
-                                       const NatsConnection& values) {
-  ConnectionSettings settings = connection_settings(urls, name);
+ConnectionSettings connection_settings(const Scenario& scenario, const std::string& urls,
+                                       const std::string& name, const NatsConnection& values) {
+  ConnectionSettings settings = connection_settings(scenario, urls, name);
   settings.ping_interval = values.ping_interval;
   settings.max_pings_out = static_cast<int>(values.max_pings_out);
   settings.reconnect_wait = values.reconnect_wait;
@@ -41,8 +41,10 @@ ConnectionSettings connection_settings(const std::string& urls, const std::strin
   return settings;
 }
 
-ConnectionSettings connection_settings(const std::string& urls, const std::string& name) {
+ConnectionSettings connection_settings(const Scenario& scenario, const std::string& urls,
+                                       const std::string& name) {
   ConnectionSettings settings;
+  settings.access = scenario.live.properties;
   settings.urls = urls;
   settings.name = name;
   return settings;

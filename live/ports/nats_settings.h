@@ -20,10 +20,11 @@ ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broke
 ReaderSettings reader_settings(const Scenario& scenario, const BrokerSpec& broker,
                                const ObserverSpec& observer);
 
-ConnectionSettings connection_settings(const std::string& urls, const std::string& name,
-                                       const NatsConnection& values);
+ConnectionSettings connection_settings(const Scenario& scenario, const std::string& urls,
+                                       const std::string& name, const NatsConnection& values);
 /// For the lab's own hand.
-ConnectionSettings connection_settings(const std::string& urls, const std::string& name);
+ConnectionSettings connection_settings(const Scenario& scenario, const std::string& urls,
+                                       const std::string& name);
 
 /// A stream's name and subjects on the broker. Subjects carry the tag too: two streams may not share a
 /// subject.

@@ -108,6 +108,7 @@ int describe(const Options& options) {
   const Topology topology(s);
   json out;
   out["name"] = s.name;
+  out["address"] = s.live.address;
   out["horizon"] = s.limits.horizon.ns;
   out["supervisor_delay"] = limits::supervisor_delay.ns;
   out["live_timeout"] = s.limits.live_timeout.ns;

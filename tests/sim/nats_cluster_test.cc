@@ -39,7 +39,7 @@ std::vector<Duration> every_20ms(int n) {
 }
 
 NatsRun steady_run(const std::string& faults, int n = 500, const std::string& broker = three,
-                   const std::string& producer = "") {
+                   const std::string& producer = "retry_attempts = 20") {
   NatsRun run(system(replicated, "ack_wait = \"5s\"", producer, broker, faults));
   run.script("p", steady(), every_20ms(n));
   run.script("c-0", consumer(10, ack));

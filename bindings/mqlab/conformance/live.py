@@ -6,7 +6,6 @@ import ctypes
 import re
 import secrets
 import socket
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -24,67 +23,13 @@ from mqlab.errors import BrokerError
 from mqlab.kafka_jars import full_version
 from mqlab.live import kafka_image
 from mqlab.live.brokers import start_cluster
-from mqlab.live.cluster import Cluster, ClusterSpec, Node
-from mqlab.live.controller import write_files
+from mqlab.live.cluster import ClusterSpec
 from mqlab.live.nats import installed_version
-from mqlab.live.worker import Files, describe, lab_arguments, worker_program
 from mqlab.live_run import LiveWorld
 from mqlab.runs import Run
 from mqlab.scenario import Scenario
 
 _NO_HARM = "needs a broker of its own: it is harmed, or has settings of its own"
-
-
-class GivenCluster(Cluster):
-    """The user's own: never started, stopped or harmed; what a run made there is removed."""
-
-    def __init__(self, kind: str, address: str, version: str) -> None:
-        super().__init__(ClusterSpec(kind, version, 1), Path())
-        self._given, self._version = address, version
-
-    @property
-    def address(self) -> str:
-        return self._given
-
-    @property
-    def address_option(self) -> str:
-        return "--bootstrap" if self.spec.kind == "kafka" else "--server"
-
-    @property
-    def server_version(self) -> str:
-        return self._version
-
-    def _prepare(self, ports: list[int]) -> list[Node]:
-        return []
-
-    def _port(self, number: int) -> int:
-        return int(self._given.split(",")[number - 1].rpartition(":")[2])
-
-
-class GivenWorld(LiveWorld):
-    """Live runs on the user's own cluster: everything bears `unique` in its name and is removed after its run."""
-
-    def __init__(self, folder: Path, stack: ExitStack, cluster: GivenCluster, unique: str) -> None:
-        super().__init__(folder, stack)
-        self._given, self._unique = cluster, unique
-
-    def run(self, scenario: Scenario, schedule: _core.Schedule) -> Run:
-        try:
-            return super().run(scenario, schedule)
-        finally:
-            _remove(write_files(self._folder / "removed", scenario.to_toml(), None), self._given, self._tag())
-
-    def _tag(self) -> str:
-        return f"mqlab-{self._unique}-{self._runs}"
-
-    def _ready(self, text: str, folder: Path) -> Cluster:
-        describe(write_files(folder, text, None))  # refuses what the live world cannot do
-        return self._given
-
-
-def _remove(files: Files, cluster: Cluster, tag: str) -> None:
-    command = [worker_program(), "--remove", *lab_arguments(files, cluster, tag)]
-    subprocess.run(command, capture_output=True, check=False, timeout=60)
 
 
 @dataclass
@@ -152,17 +97,13 @@ class LivePlace:
     def run(self, scenario: Scenario) -> Run:
         key = scenario.to_toml()
         if key not in self.done:
-            self.done[key] = self._live(scenario.core.brokers[0].kind).run(scenario, _core.Schedule(1))
+            placed = scenario.with_({"live.address": self.address}) if self.address else scenario
+            self.done[key] = self._live().run(placed, _core.Schedule(1))
         return self.done[key]
 
-    def _live(self, kind: str) -> LiveWorld:
+    def _live(self) -> LiveWorld:
         if self._world is None:
-            folder = self._folder / "runs"
-            if self.address:
-                given = GivenCluster(kind, self.address, "")
-                self._world = GivenWorld(folder, self._stack, given, self._unique)
-            else:
-                self._world = LiveWorld(folder, self._stack)
+            self._world = LiveWorld(self._folder / "runs", self._stack)
         return self._world
 
     # ---- by hand ----

@@ -24,6 +24,10 @@ def make_cluster(spec: ClusterSpec, folder: Path, *, guarded: bool = True) -> Cl
     """Not started yet. Raises BrokerError for a kind or a number of nodes that cannot be run here."""
     if spec.kind not in KINDS:
         raise BrokerError(f"{spec.kind}: the live world runs {' and '.join(KINDS)}")
+    if spec.address:
+        from mqlab.live.external import ExternalCluster
+
+        return ExternalCluster(spec, folder)
     if spec.nodes not in (1, 3):
         raise BrokerError(f"{spec.nodes} nodes: a local cluster has 1 or 3")
     if spec.kind == "nats":

@@ -53,6 +53,7 @@ class ClusterSpec:
     name: str = ""  # of its processes; default: the kind
     first_port: int | None = None  # None: free ports are looked for
     surroundings: Surroundings = PLAIN  # what the faults of the run need around the brokers
+    address: str = ""  # of a cluster of the user's own; empty: one is started here
 
     @property
     def process_name(self) -> str:
@@ -63,6 +64,9 @@ class Cluster(ABC):
     """Start it, or use it as a context manager; stop() always leaves nothing running."""
 
     ports_per_node = 1
+    prefix = ""  # of every name on it
+    patience = 60.0  # seconds until it must be ready
+    disposable = False  # what a run made is deleted after it: others use the cluster too
 
     def __init__(self, spec: ClusterSpec, folder: Path, *, guarded: bool = True) -> None:
         self.spec, self.folder, self.guarded = spec, folder, guarded

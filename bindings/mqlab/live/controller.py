@@ -19,7 +19,7 @@ from mqlab.live.processes import Child
 from mqlab.live.rest import BrokerState, Rest
 from mqlab.live.row_files import ControlPage, RowFile, Rows, merged
 from mqlab.live.surroundings import CannotRunLive, surroundings_of
-from mqlab.live.worker import Files, Probe, describe, lab_arguments, worker_command
+from mqlab.live.worker import Files, Probe, describe, lab_arguments, remove, worker_command
 
 _READY_SECONDS = 30.0
 _TURN_SECONDS = 0.05
@@ -54,7 +54,10 @@ def cluster_spec(described: Mapping[str, Any]) -> ClusterSpec:
     one = brokers[0]
     return ClusterSpec(
         one["kind"], one["version"], one["nodes"], one["properties"], one["name"],
-        surroundings=surroundings_of(described["faults"], described["processes"]),
+        surroundings=surroundings_of(
+            described["faults"], described["processes"], external=bool(described["address"])
+        ),
+        address=described["address"],
     )  # fmt: skip
 
 
@@ -117,6 +120,7 @@ class _Run:
         self.numbers = {process["name"]: number for number, process in enumerate(described["processes"])}
 
     def on(self, cluster: Cluster, seconds: float) -> LiveRun:
+        self.tag = "-".join(part for part in (cluster.prefix, self.tag) if part)
         timing = {"broker": cluster.started_in}
         self.cluster = cluster
         self.clock = Clock()
@@ -124,7 +128,9 @@ class _Run:
         control = ControlPage(self.workers / "control")
         warm = ["--warm"] if cluster.warm else []
         probe = Probe(
-            [*self._arguments(), "--rows", str(self.audit_file), *warm], self.workers / "probe.log", cluster.inside
+            [*self._arguments(), "--rows", str(self.audit_file), *warm, *self._patience()],
+            self.workers / "probe.log",
+            cluster.inside,
         )
         self.leader_probe = self._probe_of_leaders()
         engine = Engine(self.described, cluster, control, self.clock, self._start_worker, self._leader)
@@ -143,6 +149,8 @@ class _Run:
             if self.leader_probe is not None:
                 self.leader_probe.close()
             control.close()
+            if cluster.disposable:
+                remove(self.files, cluster, self.tag)
 
     def _transactional(self) -> bool:
         return any(stage["transactional"] for stage in self.described["stages"])
@@ -150,7 +158,7 @@ class _Run:
     @staticmethod
     def _set_up(probe: Probe, cluster: Cluster) -> str:
         try:
-            answer = probe.ask("setup", 90.0)
+            answer = probe.ask("setup", cluster.patience + 30.0)
         except BrokerError:
             cluster.check()  # a node that ended is the better reason
             raise
@@ -171,6 +179,9 @@ class _Run:
             *clock,
             *self._store(),
         ]
+
+    def _patience(self) -> list[str]:
+        return ["--patience-ms", str(int(self.cluster.patience * 1000))]
 
     def _store(self) -> list[str]:
         stores = any(topic["store"] for topic in self.described["topics"])

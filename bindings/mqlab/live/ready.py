@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 
 from mqlab.live.cluster import Cluster
-from mqlab.live.worker import Files, lab_arguments, set_up, worker_program
+from mqlab.live.worker import Files, remove, set_up
 
 _SCENARIO = """
 name = "ready"
@@ -35,10 +34,4 @@ def round_trip(cluster: Cluster, seconds: float = 60.0) -> None:
         scenario.write_text(_SCENARIO.format(kind=cluster.spec.kind, nodes=cluster.spec.nodes, place=place))
         files = Files(scenario, None)
         set_up(files, cluster, "", seconds)
-        subprocess.run(
-            [worker_program(), "--remove", *lab_arguments(files, cluster, "")],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=seconds,
-        )
+        remove(files, cluster, "", seconds)

@@ -9,6 +9,7 @@ from typing import Any
 from mqlab.errors import BrokerError
 
 REQUEST_ACTIONS = {"delay", "drop_response"}  # done by the proxy, to one request
+_AROUND_BROKERS = {*REQUEST_ACTIONS, "partition"}
 
 
 class CannotRunLive(BrokerError):  # noqa: N818  # the name says what it is
@@ -25,10 +26,17 @@ class Surroundings:
 PLAIN = Surroundings()
 
 
-def surroundings_of(faults: Sequence[Mapping[str, Any]], processes: Sequence[Mapping[str, Any]]) -> Surroundings:
-    """What these (described) faults need. Raises CannotRunLive, naming the fault, where it cannot be had."""
+def surroundings_of(
+    faults: Sequence[Mapping[str, Any]], processes: Sequence[Mapping[str, Any]], *, external: bool = False
+) -> Surroundings:
+    """What these (described) faults need. Raises CannotRunLive, naming the fault, where it cannot be had: on an
+    `external` cluster, what would harm it or needs something around it."""
     for fault in faults:
         _check(fault)
+        if external and (fault["action"] in _AROUND_BROKERS or _hits_broker(fault, processes)):
+            raise CannotRunLive(
+                f"{fault['action']}: on a cluster of your own only clients are killed, paused, restarted"
+            )
     actions = {fault["action"] for fault in faults}
     needed = Surroundings(
         disks=any(fault["action"] == "power_loss" and _hits_broker(fault, processes) for fault in faults),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -53,6 +54,15 @@ def describe(files: Files) -> dict[str, Any]:
         raise BrokerError(done.stderr.strip().removeprefix("mqlab-worker: ") or "mqlab-worker failed")
     described: dict[str, Any] = json.loads(done.stdout)
     return described
+
+
+def remove(files: Files, cluster: Cluster, tag: str, seconds: float = 30.0) -> None:
+    """Deletes what set_up() made, as far as the cluster can be reached."""
+    command = [worker_program(), "--remove", *lab_arguments(files, cluster, tag)]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            cluster.inside(command), stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=seconds
+        )
 
 
 def lab_arguments(files: Files, cluster: Cluster, tag: str) -> list[str]:
