@@ -67,6 +67,8 @@ def _show_story(verdict: ClaimVerdict) -> None:
 
 
 def _show_facts(verdict: ClaimVerdict) -> None:
+    for cause in verdict.causes:
+        _fact("cause", cause)
     if verdict.reproduced is not None:
         again = verdict.reproduced
         runs = output.plural(again.of, "run")
@@ -102,7 +104,7 @@ def _fact(name: str, text: str) -> None:
 
 def _show_grounds(verdicts: Verdicts, width: int) -> None:
     for title, facts in (
-        ("rests on", sorted({fact for v in verdicts for fact in v.rests_on})),
+        ("rests on", _counted({fact for v in verdicts for fact in v.rests_on})),
         ("not covered", sorted({gap for v in verdicts for gap in v.not_covered})),
     ):
         if facts:
@@ -112,6 +114,19 @@ def _show_grounds(verdicts: Verdicts, width: int) -> None:
             table.add_column()
             table.add_row(title, "; ".join(facts))
             output.out.print(table)
+
+
+def _counted(facts: set[str]) -> list[str]:
+    """How many facts of the model were shown on a real broker; their names are in the verdict document."""
+    if not facts:
+        return []
+    from mqlab.conformance.fidelity import live_results
+
+    results = live_results()
+    shown = sum(results.get(fact, {}).get("result") == "agrees" for fact in facts)
+    model = len(facts) - shown
+    only = f", {model} in the model only" if model else ""
+    return [f"{output.plural(len(facts), 'fact')}: {shown} shown on a real broker{only} (docs/fidelity.md)"]
 
 
 def show_run(run: Run) -> None:
