@@ -83,24 +83,11 @@ class ClaimVerdict:
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> ClaimVerdict:
         """What document() wrote of a single run; raises KeyError where a field is missing."""
-        plain = (
-            "claim",
-            "scope",
-            "verdict",
-            "expected",
-            "explanation",
-            "observed",
-            "population",
-            "violations",
-            "value",
-        )
-        lists = ("story", "causes", "rests_on", "not_covered")
-        return cls(
-            **{name: document[name] for name in plain},
-            **{name: tuple(document[name]) for name in lists},
-            anomalies=tuple(document.get("anomalies", ())),
-            gates=document.get("gates", True),
-        )
+        plain = ("scope", "verdict", "expected", "explanation", "observed", "population", "violations", "value")
+        fields: dict[str, Any] = {name: document[name] for name in plain}
+        fields |= {name: tuple(document[name]) for name in ("story", "causes", "rests_on", "not_covered")}
+        fields |= {"anomalies": tuple(document.get("anomalies", ())), "gates": document.get("gates", True)}
+        return cls(claim=document["claim"], **fields)
 
 
 def over_one_run(
