@@ -63,7 +63,7 @@ def main() -> None:
                 scenario = SCENARIO.format(messages=messages, size=size, settings=settings)
                 run = run_live(scenario, 1, [], Path(folder) / tag, cluster, tag=tag)
                 ours.append(pace(run.rows))
-                topic = f"numbers-{tag}"  # the very topic, now with the same messages in it
+                topic = f"{tag}-numbers"  # the very topic, now with the same messages in it
                 command = [str(BARE), cluster.address, topic, str(messages), str(size), *pairs]
                 bare.append(float(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
             value, peer = statistics.median(ours), statistics.median(bare)
