@@ -13,6 +13,7 @@ import tomli_w
 
 from mqlab import _core
 from mqlab.errors import ScenarioError
+from mqlab.input_text import read_text
 
 MAX_BYTES = _core.SCENARIO_BYTES  # larger files are refused unread
 Override = tuple[str, str]  # PATH, VALUE as TOML text
@@ -96,16 +97,7 @@ def load(
         return omb_scenario(file, str(driver), duration)
     if driver is not None or duration is not None:
         raise ScenarioError(file, 0, "", "takes no driver or duration: they go with a workload in YAML")
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise ScenarioError(file, 0, "", f"is {size:,} bytes; a scenario has at most {MAX_BYTES:,}")
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ScenarioError(file, 0, "", f"is not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise ScenarioError(file, 0, "", f"cannot be read: {error.strerror}") from None
-    return _with_omb(text, file)
+    return _with_omb(read_text(file, MAX_BYTES, "a scenario"), file)
 
 
 # `omb = "FILE"` among a workload's keys, on a line of its own.

@@ -11,17 +11,8 @@ namespace mqlab {
 namespace {
 
 void judge(LogJudgement& j) {
-  walk_reads(j.facts, j.order, [&](const LogPair& pair) {
-    if (pair.to <= pair.from) return;
-    std::vector<MessageId> skipped = j.order.between(pair.place, pair.from, pair.to);
-    if (skipped.empty()) return;
-    j.report({.name = pair.within ? "int-poll-skip" : "poll-skip",
-              .place = pair.place,
-              .ids = {pair.first, pair.second},
-              .skipped = std::move(skipped),
-              .delta = pair.delta(j.order),
-              .rows = {pair.first_row, pair.second_row}});
-  });
+  walk_reads(j.facts, j.order,
+             [&](const LogPair& pair) { report_skip(j, pair, pair.within ? "int-poll-skip" : "poll-skip"); });
 }
 
 }  // namespace

@@ -11,15 +11,7 @@ namespace {
 
 void judge(LogJudgement& j) {
   walk_sends(j.facts, j.order, [&](const LogPair& pair) {
-    if (!pair.within || pair.to <= pair.from) return;
-    std::vector<MessageId> skipped = j.order.between(pair.place, pair.from, pair.to);
-    if (skipped.empty()) return;
-    j.report({.name = "int-send-skip",
-              .place = pair.place,
-              .ids = {pair.first, pair.second},
-              .skipped = std::move(skipped),
-              .delta = pair.delta(j.order),
-              .rows = {pair.first_row, pair.second_row}});
+    if (pair.within) report_skip(j, pair, "int-send-skip");
   });
 }
 

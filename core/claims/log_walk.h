@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "core/claims/log_checker.h"
 #include "core/claims/log_order.h"
 
 namespace mqlab {
@@ -83,6 +84,19 @@ void walk_sends(const LogFacts& facts, const LogOrder& order, F&& pair) {
     w.incarnation = s.incarnation;
     log_detail::meet(w, s.unit, true, stands.place, {stands.position, s.id, s.row}, pair);
   }
+}
+
+/// An anomaly `name` if records stand between the two of the pair, in the direction of the log.
+inline void report_skip(LogJudgement& j, const LogPair& pair, const char* name) {
+  if (pair.to <= pair.from) return;
+  std::vector<MessageId> skipped = j.order.between(pair.place, pair.from, pair.to);
+  if (skipped.empty()) return;
+  j.report({.name = name,
+            .place = pair.place,
+            .ids = {pair.first, pair.second},
+            .skipped = std::move(skipped),
+            .delta = pair.delta(j.order),
+            .rows = {pair.first_row, pair.second_row}});
 }
 
 }  // namespace mqlab

@@ -8,6 +8,7 @@
 #include "core/claims/claim.h"
 #include "core/claims/verdicts.h"
 #include "core/history/history.h"
+#include "core/scenario/error.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/topology.h"
 
@@ -257,6 +258,16 @@ inline Story& Story::end() {
     done.aux = count;
   }
   return *this;
+}
+
+/// What the reader says of a claim it does not take; empty when it takes it.
+inline std::string refused(const ClaimSpec& spec) {
+  try {
+    Lab().checker(spec);
+  } catch (const ScenarioError& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace mqlab::testing

@@ -9,15 +9,6 @@ namespace {
 
 using Witness = std::vector<std::uint64_t>;
 
-std::string refused(const ClaimSpec& spec) {
-  try {
-    Lab().checker(spec);
-  } catch (const ScenarioError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 /// Ids 1 to 4 acked; 1 is in vectors, 2 there and among the dead letters, 3 nowhere, 4 a dead letter.
 Rows endings(const Lab& lab) {
   Story story(lab);

@@ -9,15 +9,6 @@ namespace {
 
 using Witness = std::vector<std::uint64_t>;
 
-std::string refused(const ClaimSpec& spec) {
-  try {
-    Lab().checker(spec);
-  } catch (const ScenarioError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(ClaimWordsReading, ACommitBeforeTheWorkIsDone) {
   const Lab lab;
   Story story(lab);

@@ -1,10 +1,9 @@
 // Java's client with transaction.version 2: partitions come with the writes, the end brings the next epoch.
-#include "tests/sim/kafka_client_lab.h"
+#include "tests/sim/kafka_client_transactions.h"
 
 namespace mqlab::sim::kafka::client_test {
 namespace {
 
-using Kinds = std::vector<RequestKind>;
 constexpr Duration ms(std::int64_t n) { return Duration::millis(n); }
 
 Lab make(std::string version = "4.1") {
@@ -13,30 +12,6 @@ Lab make(std::string version = "4.1") {
       {{"transactional.id", "work-{instance}"}, {"linger.ms", "0"}, {"request.timeout.ms", "2000"}});
   s.brokers[0].version = std::move(version);
   return Lab(std::move(s));
-}
-
-Kinds kinds(const Fakes& fakes) {
-  Kinds found;
-  for (const Got& got : fakes.got) {
-    const bool about = got.kind == RequestKind::produce || got.kind == RequestKind::add_partitions_to_txn ||
-                       got.kind == RequestKind::add_offsets_to_txn ||
-                       got.kind == RequestKind::txn_offset_commit || got.kind == RequestKind::end_txn;
-    if (about) found.push_back(got.kind);
-  }
-  return found;
-}
-
-void begin(Puppet& p, Duration t) {
-  p.at(t, [](Effects& e) { e.begin_transaction(); });
-}
-void publish(Puppet& p, Duration t, MessageId id) {
-  p.at(t, [=](Effects& e) { e.publish(0, message(id)); });
-}
-void commit(Puppet& p, Duration t) {
-  p.at(t, [](Effects& e) { e.commit_transaction(); });
-}
-void abort(Puppet& p, Duration t) {
-  p.at(t, [](Effects& e) { e.abort_transaction(); });
 }
 
 TEST(KafkaSecondProtocolClient, NothingIsAddedByRequest) {

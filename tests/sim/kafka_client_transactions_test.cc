@@ -1,10 +1,9 @@
 // Transactions by the first protocol: order of requests, retries, what is unknown, fencing, aborts.
-#include "tests/sim/kafka_client_lab.h"
+#include "tests/sim/kafka_client_transactions.h"
 
 namespace mqlab::sim::kafka::client_test {
 namespace {
 
-using Kinds = std::vector<RequestKind>;
 const auto java = Flavour::java;
 const auto librdkafka = Flavour::librdkafka;
 constexpr PlaceId out = 1;  // the stage's only output partition; 0 is its input
@@ -27,36 +26,6 @@ Lab make(Flavour flavour, Properties producer = {}) {
 }
 
 /// The requests about the transaction, in the order in which they reached a node.
-Kinds kinds(const Fakes& fakes) {
-  Kinds found;
-  for (const Got& got : fakes.got) {
-    switch (got.kind) {
-      case RequestKind::produce:
-      case RequestKind::add_partitions_to_txn:
-      case RequestKind::add_offsets_to_txn:
-      case RequestKind::txn_offset_commit:
-      case RequestKind::end_txn:
-        found.push_back(got.kind);
-        break;
-      default:
-        break;
-    }
-  }
-  return found;
-}
-
-void begin(Puppet& p, Duration t) {
-  p.at(t, [](Effects& e) { e.begin_transaction(); });
-}
-void publish(Puppet& p, Duration t, MessageId id) {
-  p.at(t, [=](Effects& e) { e.publish(0, message(id)); });
-}
-void commit(Puppet& p, Duration t) {
-  p.at(t, [](Effects& e) { e.commit_transaction(); });
-}
-void abort(Puppet& p, Duration t) {
-  p.at(t, [](Effects& e) { e.abort_transaction(); });
-}
 void offsets(Puppet& p, Duration t) {
   p.at(t, [](Effects& e) {
     const PlacePosition next = {0, 5};

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 
 from mqlab.errors import ScenarioError
+from mqlab.input_text import read_text
 from mqlab.lint.rule import Finding, Rule
 from mqlab.lint.subject import Subject
 
@@ -69,7 +70,7 @@ def _read(file: str, kind: str, version: str) -> Sequence[Subject]:
         from mqlab.scenario import load
 
         return subjects_of(load(file))
-    text = _text(file)
+    text = read_text(file, _MOST_BYTES, "a file")
     if suffix == ".properties":
         from mqlab.lint.from_properties import VERSION, read_properties
 
@@ -79,18 +80,6 @@ def _read(file: str, kind: str, version: str) -> Sequence[Subject]:
 
         return [read_nats(text, file, version)]
     raise ScenarioError(file, 0, "", "is not a .toml, .properties, .conf or .json file")
-
-
-def _text(file: str) -> str:
-    path = Path(file)
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ScenarioError(file, 0, "", f"is larger than {_MOST_BYTES:,} bytes")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ScenarioError(file, 0, "", f"is not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise ScenarioError(file, 0, "", f"cannot be read: {error.strerror}") from None
 
 
 def _judge(subject: Subject) -> Iterator[Finding]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from mqlab.errors import ScenarioError
+from mqlab.input_text import read_text
 
 _MAX_BYTES = 1 << 20
 
@@ -66,7 +66,7 @@ class Table:
 
 def read_table(file: str, known: Collection[str], what: str) -> Table:
     """Raises ScenarioError naming file, line and key for anything that is no such file."""
-    text = _read(file)
+    text = read_text(file, _MAX_BYTES, f"a {what}")
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
@@ -95,15 +95,3 @@ def read_table(file: str, known: Collection[str], what: str) -> Table:
 def nearest(key: str, known: Collection[str]) -> str:
     close = difflib.get_close_matches(key, list(known), 1)
     return f"; nearest: {close[0]}" if close else ""
-
-
-def _read(file: str) -> str:
-    path = Path(file)
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise ScenarioError(file, 0, "", f"is larger than {_MAX_BYTES:,} bytes")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ScenarioError(file, 0, "", f"is not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise ScenarioError(file, 0, "", f"cannot be read: {error.strerror}") from None
