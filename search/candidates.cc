@@ -8,8 +8,12 @@
 namespace mqlab::search {
 namespace {
 
+bool named(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool listed(const std::vector<std::string>& names, const std::string& name) {
-  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  return names.empty() || named(names, name);
 }
 
 bool request_action(Action action) { return action == Action::delay || action == Action::drop_response; }
@@ -18,14 +22,11 @@ bool request_action(Action action) { return action == Action::delay || action ==
 bool anchors_at(const Scenario& scenario, const ProcessInfo& process) {
   const auto& targets = scenario.menu.targets;
   if (process.role == Role::stage) {
-    const bool some_stage_named =
-        std::any_of(scenario.stages.begin(), scenario.stages.end(), [&](const StageSpec& s) {
-          return std::find(targets.begin(), targets.end(), s.name) != targets.end();
-        });
+    const bool some_stage_named = std::any_of(scenario.stages.begin(), scenario.stages.end(),
+                                              [&](const StageSpec& s) { return named(targets, s.name); });
     return !some_stage_named || listed(targets, process.group);
   }
-  return process.role == Role::workload &&
-         std::find(targets.begin(), targets.end(), process.group) != targets.end();
+  return (process.role == Role::workload || process.role == Role::observer) && named(targets, process.group);
 }
 
 /// A broker is hit node by node when the menu names it (or one of its nodes); a stage's own process when it
@@ -37,7 +38,8 @@ void collect_deeds(const Scenario& scenario, const Topology& topology, Candidate
       menu.heal.empty() ? std::vector<Duration>{Duration::seconds(1)} : menu.heal;
   const bool self =
       std::any_of(topology.processes.begin(), topology.processes.end(), [&](const ProcessInfo& p) {
-        return (p.role == Role::stage || p.role == Role::workload) && listed(menu.targets, p.group);
+        return ((p.role == Role::stage || p.role == Role::workload) && listed(menu.targets, p.group)) ||
+               (p.role == Role::observer && named(menu.targets, p.group));
       });
   const auto add = [&](Action action, const std::string& target, Duration heal) {
     found.deeds.push_back(
@@ -52,15 +54,14 @@ void collect_deeds(const Scenario& scenario, const Topology& topology, Candidate
       if (self && action != Action::power_loss) add(action, "", heal);
       for (const ProcessInfo& p : topology.processes) {
         if (p.role != Role::broker) continue;
-        const bool named =
-            std::find(menu.targets.begin(), menu.targets.end(), p.group) != menu.targets.end() ||
-            std::find(menu.targets.begin(), menu.targets.end(), p.name) != menu.targets.end();
-        if (named || (action == Action::power_loss && menu.targets.empty())) add(action, p.name, heal);
+        const bool meant = named(menu.targets, p.group) || named(menu.targets, p.name) ||
+                           (action == Action::power_loss && menu.targets.empty());
+        if (meant) add(action, p.name, heal);
       }
       // Power fails for a whole cluster at once as well as for one node.
       for (const BrokerSpec& broker : scenario.brokers) {
-        const bool named = listed(menu.targets, broker.name);
-        if (action == Action::power_loss && broker.nodes > 1 && named) add(action, broker.name, heal);
+        const bool meant = listed(menu.targets, broker.name);
+        if (action == Action::power_loss && broker.nodes > 1 && meant) add(action, broker.name, heal);
       }
     }
   }

@@ -58,7 +58,7 @@ void LogFacts::see_publish(const Row& row, std::uint64_t index) {
     // The row of an open publish holds its number here.
     open_.add(row.process, {row.op, row.incarnation, row.message, unit, sends_.size()});
     sends_.push_back({index, index, -1, unit, row.message, is_log(row.place) ? row.place : no_place,
-                      row.process, row.incarnation, Phase::invoke});
+                      row.process, row.incarnation, Phase::invoke, row.place});
     return;
   }
   const std::optional<OpenPublish> asked = open_.settle(row);
@@ -66,6 +66,7 @@ void LogFacts::see_publish(const Row& row, std::uint64_t index) {
   LogSend& send = sends_[asked->row];
   send.row = index;
   send.phase = row.phase;
+  if (row.place != no_place) send.told = row.place;
   if (is_log(row.place)) send.place = row.place;
   if (row.place != no_place && !is_log(row.place)) send.place = no_place;
   // A repeat that the broker recognised stands where the first one does.

@@ -30,6 +30,9 @@ struct LogSend {
   ProcessId process = no_process;
   Incarnation incarnation = 0;
   Phase phase = Phase::invoke;  ///< of its end; invoke = none yet
+  PlaceId told = no_place;      ///< where it went as far as anybody said, be it a log that is judged or not
+
+  bool may_be_in(PlaceId log) const { return told == no_place || told == log; }
 };
 
 /// A record given to a process; or, where `id` is 0, the process loses its position in `place`.

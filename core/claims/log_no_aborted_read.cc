@@ -1,4 +1,4 @@
-// log.no_aborted_read: nobody reads a record whose every sending failed or was part of an aborted
+// log.no_aborted_read: nobody reads a record whose every sending to there failed or was part of an aborted
 // transaction. Anomaly "G1a" (Adya, "Weak Consistency", 1999). Readers at read_uncommitted do see such
 // records: that is the point.
 //
@@ -13,23 +13,31 @@
 namespace mqlab {
 namespace {
 
+struct Sending {
+  const LogSend* send;
+  bool gone;
+  std::uint64_t row;  // that says so
+};
+
 void judge(LogJudgement& j) {
-  std::map<MessageId, std::vector<std::uint64_t>> gone;  // the rows that say so
-  std::set<MessageId> alive;
+  std::map<MessageId, std::vector<Sending>> sent;
   for (const LogSend& s : j.facts.sends()) {
     const LogUnit& unit = j.facts.units()[s.unit];
-    if (s.phase == Phase::fail || unit.fate == LogUnit::Fate::aborted) {
-      gone[s.id].push_back(unit.fate == LogUnit::Fate::aborted ? unit.row : s.row);
-    } else {
-      alive.insert(s.id);
-    }
+    const bool aborted = unit.fate == LogUnit::Fate::aborted;
+    sent[s.id].push_back({&s, s.phase == Phase::fail || aborted, aborted ? unit.row : s.row});
   }
   std::set<MessageId> reported;
   for (const LogRead& r : j.facts.reads()) {
-    const auto writer = gone.find(r.id);
-    if (writer == gone.end() || alive.count(r.id) != 0) continue;
-    if (j.facts.units()[r.unit].fate != LogUnit::Fate::committed || !reported.insert(r.id).second) continue;
-    Anomaly a{.name = "G1a", .place = r.place, .ids = {r.id}, .rows = writer->second};
+    const auto sendings = sent.find(r.id);
+    if (sendings == sent.end() || j.facts.units()[r.unit].fate != LogUnit::Fate::committed) continue;
+    Anomaly a{.name = "G1a", .place = r.place, .ids = {r.id}};
+    bool alive = false;
+    for (const Sending& s : sendings->second) {  // those elsewhere, say of the request it answers, are others
+      if (!s.send->may_be_in(r.place)) continue;
+      alive = alive || !s.gone;
+      a.rows.push_back(s.row);
+    }
+    if (alive || a.rows.empty() || !reported.insert(r.id).second) continue;
     a.rows.push_back(r.row);
     j.report(std::move(a));
   }

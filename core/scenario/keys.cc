@@ -121,7 +121,7 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
 
     {"faults", "menu", "list of actions", "[]", "what may happen"},
     {"faults", "targets", "list of names", "[]",
-     "processes, stages, workloads or brokers that may be hit; none: all stages"},
+     "processes, stages, workloads, observers or brokers that may be hit; none: all stages"},
     {"faults", "steps", "list of steps", "[]", "anchors that may be used; none: all"},
     {"faults", "at_most", "integer 0 to 16", "1", "faults in one run"},
     {"faults", "heal", "duration, or a list", "[\"1s\"]",

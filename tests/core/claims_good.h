@@ -65,6 +65,7 @@ inline std::vector<ClaimSpec> every_claim() {
   list.push_back(claim("accounted", "requests", "vectors"));
   list.push_back(claim("accounted", "requests", "index"));
   list.push_back(claim("effect_once", "requests", "index"));
+  list.push_back(claim("order.causal", "", "vectors"));
   for (const char* id : {"rate.loss", "rate.duplicates"}) {
     list.push_back(claim(id, "requests", "vectors", "", {{"at_most", "1%", 0}}));
     list.push_back(claim(id, "requests", "vectors", "billing", {{"at_most", "1%", 0}}));
@@ -79,6 +80,7 @@ inline std::vector<ClaimSpec> every_claim() {
   list.push_back(claim("progress.consumer", "", "", "", {{"within", "1s", 0}}));
   list.push_back(claim("txn.read_committed", "", "vectors", "billing"));
   for (const char* id : {"latency.p50", "latency.p90", "latency.max"}) add(id, {{"at_most", "1s", 0}});
+  for (const char* id : {"answered", "recovers"}) add(id, {{"within", "1s", 0}});
   add("throughput", {{"at_least", "10/s", 0}});
   add("backlog.bounded", {{"at_most", "5", 0}});
   return list;

@@ -88,7 +88,10 @@ inline std::uint64_t aborted_reads(const Logs& logs) {
     if (!logs.read(i) || logs.fate(i) != Fate::committed) continue;
     bool sent = false, gone = true;
     for (const Logs::Send& s : logs.sends()) {
-      if (s.id != logs.rows()[i].message) continue;
+      const Row& ask = logs.rows()[s.asked];
+      const Row& end = logs.rows()[s.end];
+      const PlaceId told = end.place != no_place ? end.place : ask.place;
+      if (s.id != logs.rows()[i].message || (told != no_place && told != logs.rows()[i].place)) continue;
       sent = true;
       gone = gone && (s.phase == Phase::fail || logs.fate(s) == Fate::aborted);
     }

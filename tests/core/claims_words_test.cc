@@ -201,11 +201,12 @@ TEST(ClaimWords, WhatCannotBeIsRefusedWithWhatCould) {
 }
 
 TEST(ClaimWords, EveryClaimCanBeMadeAndIsInTheTable) {
-  const Lab lab;
+  std::vector<ClaimSpec> specs = every_claim();
+  specs.push_back(claim("order.total"));  // takes two observers: claims_order_total_test.cc
   std::size_t found = 0;
   for (const ClaimInfo& info : all_claims()) {
     EXPECT_FALSE(info.definition.empty());
-    for (const ClaimSpec& spec : every_claim()) {
+    for (const ClaimSpec& spec : specs) {
       const std::string_view family = info.id.substr(0, info.id.find('*'));
       if (!std::string_view(spec.id).starts_with(family)) continue;
       ++found;
