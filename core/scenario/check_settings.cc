@@ -36,12 +36,12 @@ void check_producer(const Scenario& s, const Properties& p, const BrokerSpec& br
   }
 }
 
-void check_consumer(const Scenario& s, const Properties& p, const BrokerSpec& broker,
-                    const std::string& path) {
+void check_consumer(const Scenario& s, const Properties& p, const BrokerSpec& broker, const std::string& path,
+                    std::uint32_t instances) {
   if (kafka(broker)) {
     resolve_consumer(s, p, flavour_of(s), broker, path);
   } else {
-    resolve_nats_consumer(s, p, broker, path);
+    resolve_nats_consumer(s, p, broker, path, instances);
   }
 }
 
@@ -70,12 +70,12 @@ void check_settings(const Scenario& s) {
     check_producer(s, w.producer, client_broker(s, {w.topic}), path + ".producer");
   }
   for (const StageSpec& g : s.stages) {
-    check_consumer(s, g.consumer, client_broker(s, g.inputs), "stages." + g.name + ".consumer");
+    check_consumer(s, g.consumer, client_broker(s, g.inputs), "stages." + g.name + ".consumer", g.instances);
     check_producer(s, g.producer, client_broker(s, g.outputs.empty() ? g.inputs : g.outputs),
                    "stages." + g.name + ".producer");
   }
   for (const ObserverSpec& o : s.observers) {
-    check_consumer(s, o.consumer, client_broker(s, {o.topic}), "observers." + o.name + ".consumer");
+    check_consumer(s, o.consumer, client_broker(s, {o.topic}), "observers." + o.name + ".consumer", 1);
   }
 }
 

@@ -56,11 +56,37 @@ void check_redelivery(const Values& v, NatsConsumer& c) {
   c.ack_wait = c.backoff.front();
 }
 
+/// [nats-server: consumer.go checkConsumerCfg, errors 10080, 10083, 10108; nats.c: js.c _subscribe]
+void check_push(const Values& v, NatsConsumer& c, std::uint32_t instances) {
+  c.push = v.truth("push") || c.ordered;
+  c.deliver_group = v.text("deliver_group");
+  c.flow_control = v.truth("flow_control");
+  if (v.is_set("idle_heartbeat")) c.idle_heartbeat = v.duration("idle_heartbeat");
+  for (const std::string_view key :
+       {"deliver_group", "flow_control", "idle_heartbeat", "pending_msgs_limit", "pending_bytes_limit"}) {
+    if (!c.push && v.is_set(key)) v.fail(key, "is for push consumers: set push = true");
+    if (c.ordered && v.is_set(key)) v.fail(key, "an ordered consumer has its own");
+  }
+  if (c.ordered) return;
+  c.pending_msgs_limit = v.as<std::uint32_t>("pending_msgs_limit");
+  c.pending_bytes_limit = v.as<std::uint64_t>("pending_bytes_limit");
+  for (const std::string_view key : {"max_waiting", "expires"}) {
+    if (c.push && v.is_set(key)) v.fail(key, "is for pull consumers");
+  }
+  if (c.push && c.deliver_group.empty() && instances > 1)
+    v.fail("push", "several instances share a push consumer only with a deliver_group");
+  if (v.is_set("idle_heartbeat") && c.idle_heartbeat < Duration::millis(100))
+    v.fail("idle_heartbeat", "must be at least 100ms");
+  if (c.flow_control && c.idle_heartbeat.ns == 0) v.fail("flow_control", "needs idle_heartbeat");
+  if (!c.deliver_group.empty() && c.idle_heartbeat.ns > 0)
+    v.fail("idle_heartbeat", "nats.c has none for a queue group's subscribers");
+}
+
 /// An ordered consumer is the client's doing: no acknowledgements, one delivery. [nats.c: js.c; ADR-17]
 void check_ordered(const Values& v, NatsConsumer& c) {
   if (!c.ordered) return;
   for (const std::string_view key :
-       {"durable", "max_deliver", "ack_wait", "backoff", "max_ack_pending", "ack_sync"}) {
+       {"durable", "push", "max_deliver", "ack_wait", "backoff", "max_ack_pending", "ack_sync"}) {
     if (v.is_set(key))
       v.fail(key, "an ordered consumer has none: it is not durable and acknowledges nothing");
   }
@@ -135,7 +161,8 @@ NatsStream resolve_nats_stream(const Scenario& scenario, const TopicSpec& stream
 }
 
 NatsConsumer resolve_nats_consumer(const Scenario& scenario, const Properties& properties,
-                                   const BrokerSpec& broker, const std::string& path) {
+                                   const BrokerSpec& broker, const std::string& path,
+                                   std::uint32_t instances) {
   const Values v(nats_consumer_settings(), properties, version_of(broker), {scenario.file, path});
   NatsConsumer c;
   c.connection = connection_of(v);
@@ -160,6 +187,7 @@ NatsConsumer resolve_nats_consumer(const Scenario& scenario, const Properties& p
   if (c.expires.ns <= 0) v.fail("expires", "must be more than 0");
   check_redelivery(v, c);
   check_ordered(v, c);
+  check_push(v, c, instances);
   return c;
 }
 

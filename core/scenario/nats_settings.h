@@ -66,6 +66,13 @@ struct NatsConsumer {
   std::int64_t max_deliver = -1;
   std::int64_t max_ack_pending = 0;  ///< −1 = no limit
   std::uint32_t max_waiting = 0;
+  bool push = false;          ///< always so when ordered
+  std::string deliver_group;  ///< push: a queue group; empty = one subscriber
+  bool flow_control = false;
+  Duration idle_heartbeat = {};  ///< 0 = none
+  // Push: what the library keeps for the application; 0 = no limit, as for an ordered consumer.
+  std::uint32_t pending_msgs_limit = 0;
+  std::uint64_t pending_bytes_limit = 0;
   Deliver deliver = Deliver::all;
   bool ack_sync = false;
   std::uint32_t batch = 0;
@@ -86,8 +93,10 @@ struct NatsProducer {
 /// another.
 NatsServer resolve_nats_server(const Scenario& scenario, const BrokerSpec& broker);
 NatsStream resolve_nats_stream(const Scenario& scenario, const TopicSpec& stream, const BrokerSpec& broker);
+/// `instances`: processes that read by this consumer.
 NatsConsumer resolve_nats_consumer(const Scenario& scenario, const Properties& properties,
-                                   const BrokerSpec& broker, const std::string& path = "consumer");
+                                   const BrokerSpec& broker, const std::string& path = "consumer",
+                                   std::uint32_t instances = 1);
 NatsProducer resolve_nats_producer(const Scenario& scenario, const Properties& properties,
                                    const BrokerSpec& broker, const std::string& path = "producer");
 

@@ -72,12 +72,18 @@ constexpr auto consumer = std::to_array<Setting>({
     number("max_ack_pending", -1, most_long, "1000",
            "messages delivered and not yet acknowledged; -1: no limit"),
     number("max_waiting", 1, most_int, "512", "pull requests waiting at a time"),
+    flag("push", "false", "messages come without being asked for and wait in the client"),
+    text("deliver_group", "", "push: the processes share the messages as a queue group"),
+    flag("flow_control", "false", "push: only as much is under way as the client keeps up with"),
+    duration("idle_heartbeat", "", "push: a sign of life after so long without a message; none"),
+    number("pending_msgs_limit", 0, most_int, "65536",
+           "push: messages the client keeps for the application, more are dropped; 0: no limit"),
+    size("pending_bytes_limit", 0, most_int, "64MiB", "push: bytes it keeps; 0: no limit"),
     word("deliver_policy", "all|last|new", "all", "where a new consumer begins"),
     flag("ack_sync", "false", "an acknowledgement waits for the server's answer (double ack)"),
     number("batch", 1, 10'000, "1", "messages one pull asks for at most"),
     expires,
     known(duration("inactive_threshold", "", "an idle consumer is removed")),
-    known(duration("idle_heartbeat", "", "")),
     known(word("replay_policy", "instant|original", "instant", "")),
     known(text("filter_subject", "", "")),
     known(flag("headers_only", "false", "")),
@@ -145,7 +151,7 @@ const SettingTable& nats_consumer_settings() {
       connection,
       "opt_start_seq opt_start_time filter_subjects rate_limit_bps sample_freq max_batch "
       "max_expires max_bytes metadata priority_groups priority_policy pause_until",
-      "name stream deliver_subject deliver_group"};
+      "name stream deliver_subject"};
   return table;
 }
 

@@ -33,22 +33,28 @@ void fill(jsStreamConfig& config, const NatsStream& stream) {
 
 void fill(jsConsumerConfig& config, const NatsConsumer& consumer, std::vector<std::int64_t>& backoff) {
   using Deliver = NatsConsumer::Deliver;
-  config.AckPolicy = js_AckExplicit;
+  using Ack = NatsConsumer::AckPolicy;
+  config.AckPolicy = consumer.ack_policy == Ack::explicit_ack ? js_AckExplicit
+                     : consumer.ack_policy == Ack::all        ? js_AckAll
+                                                              : js_AckNone;
   config.DeliverPolicy = consumer.deliver == Deliver::last       ? js_DeliverLast
                          : consumer.deliver == Deliver::new_only ? js_DeliverNew
                                                                  : js_DeliverAll;
   config.AckWait = consumer.ack_wait.ns;
   config.MaxDeliver = consumer.max_deliver;
-  config.MaxAckPending = consumer.max_ack_pending;
-  config.MaxWaiting = consumer.max_waiting;
+  if (consumer.ack_policy != Ack::none) config.MaxAckPending = consumer.max_ack_pending;
+  if (!consumer.push) config.MaxWaiting = consumer.max_waiting;
+  if (!consumer.deliver_group.empty()) config.DeliverGroup = consumer.deliver_group.c_str();
+  config.FlowControl = consumer.flow_control;
+  config.Heartbeat = consumer.idle_heartbeat.ns;
   for (const Duration d : consumer.backoff) backoff.push_back(d.ns);
   if (backoff.empty()) return;
   config.BackOff = backoff.data();
   config.BackOffLen = static_cast<int>(backoff.size());
 }
 
-/// A pull consumer of the scenario: a stage's, or that of an observer that is not ordered.
-struct Pull {
+/// A durable consumer of the scenario: a stage's, or that of an observer that is not ordered.
+struct Durable {
   ReaderSettings reader;
   std::uint32_t stage;  ///< number of stages for an observer
   TopicId topic;
@@ -66,7 +72,7 @@ class NatsAdmin final : public Admin {
     });
     retry(until, [&] { round_trip(); });
     each_stream([&](const TopicInfo&, const TopicSpec& spec) { retry(until, [&] { make_stream(spec); }); });
-    for (const Pull& pull : pulls()) retry(until, [&] { make_consumer(pull); });
+    for (const Durable& durable : durables()) retry(until, [&] { make_consumer(durable); });
   }
 
   void remove() override {
@@ -85,13 +91,13 @@ class NatsAdmin final : public Admin {
       state.places.push_back({topic.first_place, end, end});
       state.whole = state.whole && (info == nullptr || whole(*info, spec));
     });
-    for (const Pull& pull : pulls()) {
-      const ConsumerInfoPtr info = consumer_info(pull);
+    for (const Durable& durable : durables()) {
+      const ConsumerInfoPtr info = consumer_info(durable);
       if (info == nullptr) continue;
       GroupState group;
       group.group = info->Name;
-      group.stage = pull.stage;
-      group.place = context_.topology.topics[pull.topic].first_place;
+      group.stage = durable.stage;
+      group.place = context_.topology.topics[durable.topic].first_place;
       group.committed = static_cast<std::int64_t>(info->AckFloor.Stream) + 1;
       group.undelivered = static_cast<std::int64_t>(info->NumPending);
       group.unacked = info->NumAckPending;
@@ -112,11 +118,11 @@ class NatsAdmin final : public Admin {
     open();
     each_stream(
         [&](const TopicInfo& topic, const TopicSpec& spec) { audit_stream(topic.first_place, spec, sink); });
-    for (const Pull& pull : pulls()) {
-      const ConsumerInfoPtr info = consumer_info(pull);
+    for (const Durable& durable : durables()) {
+      const ConsumerInfoPtr info = consumer_info(durable);
       if (info == nullptr) continue;
       const auto floor = static_cast<std::int64_t>(info->AckFloor.Stream);
-      sink.committed(context_.topology.topics[pull.topic].first_place, floor + 1, pull.stage);
+      sink.committed(context_.topology.topics[durable.topic].first_place, floor + 1, durable.stage);
     }
   }
 
@@ -152,8 +158,8 @@ class NatsAdmin final : public Admin {
         visit(topic, context_.scenario.topics[topic.index]);
     }
   }
-  std::vector<Pull> pulls() const {
-    std::vector<Pull> found;
+  std::vector<Durable> durables() const {
+    std::vector<Durable> found;
     const auto add = [&](const ReaderSettings& reader, std::uint32_t stage, const std::string& stream) {
       const TopicId topic = context_.topology.topic(stream);
       if (!reader.values.ordered && context_.topology.topics[topic].broker == context_.broker)
@@ -184,15 +190,17 @@ class NatsAdmin final : public Admin {
     require(js_AddStream(nullptr, context_js_.get(), &config, nullptr, nullptr), "stream " + names.stream);
   }
 
-  void make_consumer(const Pull& pull) {
-    const std::string stream = stream_names(spec_of(pull.topic), context_.tag).stream;
+  void make_consumer(const Durable& durable) {
+    const std::string stream = stream_names(spec_of(durable.topic), context_.tag).stream;
     std::vector<std::int64_t> backoff;
     jsConsumerConfig config;
     jsConsumerConfig_Init(&config);
-    config.Durable = pull.reader.name.c_str();
-    fill(config, pull.reader.values, backoff);
+    config.Durable = durable.reader.name.c_str();
+    const std::string deliver = "mqlab-deliver." + stream + "." + durable.reader.name;
+    if (durable.reader.values.push) config.DeliverSubject = deliver.c_str();
+    fill(config, durable.reader.values, backoff);
     require(js_AddConsumer(nullptr, context_js_.get(), stream.c_str(), &config, nullptr, nullptr),
-            "consumer " + pull.reader.name + " of stream " + stream);
+            "consumer " + durable.reader.name + " of stream " + stream);
   }
 
   /// A message into a stream of the lab's own and back: the whole path works, on as many replicas as the
@@ -238,14 +246,14 @@ class NatsAdmin final : public Admin {
   }
 
   /// Null when the server knows no such consumer.
-  ConsumerInfoPtr consumer_info(const Pull& pull) {
+  ConsumerInfoPtr consumer_info(const Durable& durable) {
     jsConsumerInfo* info = nullptr;
     jsErrCode code = static_cast<jsErrCode>(0);
-    const std::string stream = stream_names(spec_of(pull.topic), context_.tag).stream;
+    const std::string stream = stream_names(spec_of(durable.topic), context_.tag).stream;
     const natsStatus status = js_GetConsumerInfo(&info, context_js_.get(), stream.c_str(),
-                                                 pull.reader.name.c_str(), nullptr, &code);
+                                                 durable.reader.name.c_str(), nullptr, &code);
     if (code == JSStreamNotFoundErr || code == JSConsumerNotFoundErr) return nullptr;
-    require(status, "consumer " + pull.reader.name);
+    require(status, "consumer " + durable.reader.name);
     return ConsumerInfoPtr(info);
   }
 

@@ -57,12 +57,34 @@ SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
   return SubscriptionPtr(subscription);
 }
 
+SubscriptionPtr bind_push(jsCtx* context, const Reader::Setup& setup) {
+  const NatsConsumer& values = setup.reader.values;
+  jsSubOptions options;
+  jsSubOptions_Init(&options);
+  options.Stream = setup.names.stream.c_str();
+  options.Consumer = setup.reader.name.c_str();
+  options.ManualAck = true;
+  if (!values.deliver_group.empty()) options.Queue = values.deliver_group.c_str();
+  natsSubscription* subscription = nullptr;
+  require(js_SubscribeSync(&subscription, context, nullptr, nullptr, &options, nullptr),
+          "push consumer " + setup.reader.name + " of stream " + setup.names.stream);
+  const auto limit = [](auto value) { return value == 0 ? -1 : static_cast<int>(value); };
+  natsSubscription_SetPendingLimits(subscription, limit(values.pending_msgs_limit),
+                                    limit(values.pending_bytes_limit));
+  return SubscriptionPtr(subscription);
+}
+
+SubscriptionPtr subscribe_once(jsCtx* context, const Reader::Setup& setup) {
+  if (setup.reader.values.ordered) return subscribe_ordered(context, setup);
+  return setup.reader.values.push ? bind_push(context, setup) : bind_pull(context, setup);
+}
+
 /// A stream between two leaders does not answer: asked again until it does, or patience is over.
 SubscriptionPtr subscribe(jsCtx* context, const Reader::Setup& setup) {
   const auto until = Clock::now() + std::chrono::seconds(30);
   while (true) {
     try {
-      return setup.reader.values.ordered ? subscribe_ordered(context, setup) : bind_pull(context, setup);
+      return subscribe_once(context, setup);
     } catch (const PortError&) {
       if (Clock::now() >= until) throw;
     }
@@ -125,8 +147,8 @@ Reader::Batch Reader::collect(const Job& job) {
   while (!stopping()) {
     const Duration rest =
         std::max(std::min(left(begin, job.wait), setup_.reader.values.expires), Duration::millis(1));
-    Batch batch = setup_.reader.values.ordered ? next(static_cast<int>(job.max), rest)
-                                               : pull(static_cast<int>(job.max), rest);
+    Batch batch = setup_.reader.values.push ? next(static_cast<int>(job.max), rest)
+                                            : pull(static_cast<int>(job.max), rest);
     if (!batch.empty() || left(begin, job.wait).ns <= 0) return batch;
   }
   return {};
@@ -144,19 +166,25 @@ Reader::Batch Reader::pull(int max, Duration wait) {
     list.Msgs[i] = nullptr;
   }
   natsMsgList_Destroy(&list);
-  if (!batch.empty() || status == NATS_OK || status == NATS_TIMEOUT || status == NATS_NOT_FOUND) return batch;
-  // No leader, no connection: try again, but not in a tight loop.
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, begin + std::chrono::milliseconds(20), [&] { return stopping_; });
+  if (batch.empty() && status != NATS_OK && status != NATS_TIMEOUT && status != NATS_NOT_FOUND) rest(begin);
   return batch;
+}
+
+/// No leader, no connection: try again, but not in a tight loop.
+void Reader::rest(Clock::time_point since) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, since + std::chrono::milliseconds(20), [&] { return stopping_; });
 }
 
 Reader::Batch Reader::next(int max, Duration wait) {
   Batch batch;
+  const auto begin = Clock::now();
   for (std::int64_t ms = std::max<std::int64_t>(wait.ns / 1'000'000, 1); static_cast<int>(batch.size()) < max;
        ms = 0) {
     natsMsg* message = nullptr;
-    if (natsSubscription_NextMsg(&message, subscription_.get(), ms) != NATS_OK) break;
+    const natsStatus status = natsSubscription_NextMsg(&message, subscription_.get(), ms);
+    if (status != NATS_OK && status != NATS_TIMEOUT && batch.empty()) rest(begin);
+    if (status != NATS_OK) break;
     batch.emplace_back(message);
   }
   return batch;
@@ -178,7 +206,7 @@ void Reader::deliver(OpId op, Batch batch) {
     m.attempt = static_cast<std::uint32_t>(meta->NumDelivered);
     m.position = static_cast<std::int64_t>(meta->Sequence.Stream);
     m.timestamp = setup_.clock.from_wall(meta->Timestamp);
-    if (setup_.reader.values.ordered) continue;  // nobody takes its acks
+    if (setup_.reader.values.ack_policy == NatsConsumer::AckPolicy::none) continue;  // nobody takes its acks
     m.receipt = meta->Sequence.Stream;
     const std::lock_guard lock(mutex_);
     unacked_[m.receipt] = std::move(raw);

@@ -1,5 +1,6 @@
 // Reads one stream for one input of a module, only as much as was asked for.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -48,6 +49,7 @@ class Reader {
   Batch collect(const Job& job);
   Batch pull(int max, Duration wait);
   Batch next(int max, Duration wait);
+  void rest(std::chrono::steady_clock::time_point since);
   void deliver(OpId op, Batch batch);
   bool stopping();
 

@@ -11,7 +11,7 @@ ReaderSettings read(const Scenario& scenario, const BrokerSpec& broker, Properti
   if (observer && find(properties, "ordered") == nullptr) properties.push_back({"ordered", "true", 0});
   ReaderSettings settings{resolve_nats_consumer(scenario, properties, broker, path), name};
   if (!settings.values.durable.empty()) settings.name = settings.values.durable;
-  if (!settings.values.ordered && settings.values.ack_policy != NatsConsumer::AckPolicy::explicit_ack) {
+  if (!settings.values.push && settings.values.ack_policy != NatsConsumer::AckPolicy::explicit_ack) {
     throw PortError(path + ".ack_policy: nats.c pulls with explicit acknowledgements only");
   }
   return settings;

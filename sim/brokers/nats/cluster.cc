@@ -94,6 +94,12 @@ void NatsCluster::arrived(ProcessId here, Packet* packet) {
   };
   for (Op* op = packet->first; op != nullptr;) {
     Op* const next = op->next;
+    if (op->kind == OpKind::subscribe) {  // interest: known to all servers, whoever leads
+      consumers_[op->target]->subscribe(packet->connection, packet->epoch, op->slot);
+      arena().recycle(op);
+      op = next;
+      continue;
+    }
     const ProcessId to = streams_[stream_of(*op)]->replicas().route_from(here);
     if (to == no_process) {
       nobody(op, *packet, answers);
@@ -121,7 +127,7 @@ void NatsCluster::arrived(ProcessId here, Packet* packet) {
 void NatsCluster::nobody(Op* op, const Packet& packet, Packet*& answers) {
   switch (op->kind) {
     case OpKind::pull:
-    case OpKind::create:
+    case OpKind::flow:
       return arena().recycle(op);
     case OpKind::publish:
       op->code = code::no_responders;
@@ -204,8 +210,16 @@ void NatsCluster::carry_out(Op* op, const Packet& packet, Packet*& answers) {
     case OpKind::pull:
       consumers_[op->target]->pull(op, packet);
       break;
-    case OpKind::create:
-      if (consumers_[op->target]->create(op)) add_answer(answers, op, packet.connection, packet.epoch);
+    case OpKind::create: {
+      Consumer& consumer = *consumers_[op->target];
+      const std::uint32_t port = op->slot;
+      if (consumer.create(op)) add_answer(answers, op, packet.connection, packet.epoch);
+      consumer.subscribe(packet.connection, packet.epoch, port);
+      break;
+    }
+    case OpKind::flow:
+      consumers_[op->target]->flow_confirmed(static_cast<std::uint32_t>(op->sequence));
+      arena().recycle(op);
       break;
     default:
       here.work(times.ack);
@@ -283,6 +297,14 @@ void NatsCluster::client_gone(Connection* connection, std::uint32_t epoch) {
   for (Consumer* consumer : consumers_) consumer->client_gone(connection, epoch);
 }
 
+bool NatsCluster::hears(const Connection& c, std::uint32_t consumer) const {
+  Consumer& from = *consumers_[consumer];
+  const ProcessId leader = from.stream().replicas().leader();
+  const Network& network = world_.network();
+  return from.sends_to(c) && leader != no_process && serves(leader) && serves(c.node) &&
+         (leader == c.node || network.reachable(leader, c.node)) && network.reachable(c.node, c.process);
+}
+
 void NatsCluster::ask_again(std::uint32_t on) {
   for (Connection* c : connections_) {
     if (c->client->current(c)) c->client->ask_again(on);
@@ -314,72 +336,6 @@ void NatsCluster::life_changed(ProcessId process, LifeChange change) {
 
 void NatsCluster::booted(ProcessId node) {
   for (Stream* s : streams_) s->replicas().booted(node);
-}
-
-// ---- one server
-// ------------------------------------------------------------------------------------------------
-
-void Node::work(Duration time) { busy_until_ = std::max(busy_until_, cluster_.world().now()) + time; }
-Duration Node::behind() const { return std::max(busy_until_ - cluster_.world().now(), Duration{}); }
-
-void Node::on(const SimEvent& event) {
-  switch (event.kind) {
-    case NodeEvent::inbound:
-      cluster_.arrived(owner, reinterpret_cast<Packet*>(event.a));
-      return;
-    case NodeEvent::routed:
-      cluster_.process(owner, reinterpret_cast<Packet*>(event.a));
-      return;
-    case NodeEvent::relay:
-      cluster_.hand_on(owner, reinterpret_cast<Packet*>(event.a));
-      return;
-    case NodeEvent::commit: {
-      Stream& stream = cluster_.stream(event.x);
-      const auto length = static_cast<std::int64_t>(event.a);
-      if (stream.replicas().leads(owner) && stream.replicas().may_commit(length, event.y))
-        stream.commit_to(length);
-      return;
-    }
-    case NodeEvent::ack_timer:
-      cluster_.consumer(event.x).timer(event.y);
-      return;
-    case NodeEvent::pull_wake:
-      cluster_.consumer(event.x).wake();
-      return;
-    case NodeEvent::closed:
-      cluster_.client_gone(reinterpret_cast<Connection*>(event.a), event.x);
-      return;
-    case NodeEvent::booted:
-      ready_ = true;
-      cluster_.booted(owner);
-      return;
-    case NodeEvent::elect:
-      cluster_.stream(event.x).replicas().elect(event.y);
-      return;
-    case NodeEvent::step_down:
-      cluster_.stream(event.x).replicas().step_down(event.y);
-      return;
-    case NodeEvent::remove_peers:
-      cluster_.stream(event.x).replicas().remove_peers(event.y);
-      return;
-    case NodeEvent::caught_up:
-      cluster_.stream(event.x).replicas().caught_up(static_cast<ProcessId>(event.a), event.y);
-      return;
-    default:
-      MQLAB_CHECK(false && "unknown event at a NATS server");
-  }
-}
-
-void Node::life_changed(ProcessId process, LifeChange change) {
-  if (process == owner) {
-    if (change == LifeChange::killed || change == LifeChange::power_lost) {
-      ready_ = false;
-      busy_until_ = {};
-    }
-    if (change == LifeChange::restarted)
-      cluster_.world().after(cluster_.values().server.boot, *this, NodeEvent::booted);
-  }
-  if (owner == cluster_.values().first_node) cluster_.life_changed(process, change);
 }
 
 }  // namespace mqlab::sim::nats

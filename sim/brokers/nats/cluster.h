@@ -53,6 +53,9 @@ class NatsCluster final : public Cluster {
   Connection* add_connection(NatsClient& client, ProcessId process);
 
   // ---- for the servers ----
+  /// The consumer's messages and heartbeats get through to this connection now.
+  bool hears(const Connection& connection, std::uint32_t consumer) const;
+
   /// From a client: each operation goes to the server that leads its stream.
   void arrived(ProcessId node, Packet* packet);
   /// At that server.

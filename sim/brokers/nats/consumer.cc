@@ -19,6 +19,8 @@ Consumer::Consumer(NatsCluster& cluster, Stream& stream, const ConsumerValues& v
       window_(cluster.arena()),
       again_(cluster.arena()),
       requests_(cluster.arena()),
+      subscribers_(cluster.arena()),
+      flow_(flow_anew()),
       limbo_(cluster.arena()),
       stored_(cluster.arena()),
       floors_(cluster.arena()) {}
@@ -53,10 +55,12 @@ void Consumer::client_done(std::uint32_t port, const Connection* connection) {
 
 void Consumer::client_gone(const Connection* connection, std::uint32_t epoch) {
   keep_requests([&](const Request& r) { return r.connection != connection || r.epoch != epoch; });
+  std::erase_if(subscribers_,
+                [&](const Subscriber& s) { return s.connection == connection && s.epoch == epoch; });
 }
 
 bool Consumer::create(Op* op) {
-  requests_.clear();
+  flow_ = flow_anew();
   start_over();
   exists_ = true;
   serial_ = op->serial;
@@ -77,6 +81,7 @@ bool Consumer::create(Op* op) {
 /// [loopAndGatherMsgs] A replicated consumer sends a message only once a majority knows of it.
 /// [replicateDeliveries]
 void Consumer::deliver() {
+  if (values_.push) return push();
   if (requests_.empty() || !exists_) return;
   if (acks() && !stream_.replicas().quorum()) return;
   stream_.expire();
@@ -160,7 +165,6 @@ bool Consumer::next_again(std::int64_t& sequence) {
 /// waitQueue.pop]
 void Consumer::hand_out(std::int64_t sequence) {
   before_update();
-  if (sequence >= next_) next_ = sequence + 1;
   Arena& arena = cluster_.arena();
   Request& r = requests_.front();
   if (r.delivery == nullptr) {
@@ -173,10 +177,25 @@ void Consumer::hand_out(std::int64_t sequence) {
     r.delivery->first_sequence = sequence_;
     r.delivery->messages.reserve(std::min(r.left, 8u));
   }
+  fill(*r.delivery, sequence, r.port);
+  r.served = true;
+  if (--r.left == 0) {
+    send(r, true);
+    requests_.pop_front();
+  } else {
+    r.queued = cluster_.world().now();
+    r.turn = ++turns_;
+  }
+  after_update();
+}
+
+/// Returns the bytes it takes.
+std::uint32_t Consumer::fill(Delivery& delivery, std::int64_t sequence, std::uint32_t port) {
+  if (sequence >= next_) next_ = sequence + 1;
   const std::uint32_t attempt = track(sequence);
   cluster_.node(stream_.replicas().leader()).work(stream_.replicas().service_times().deliver);
   const Record& record = stream_.log()[sequence];
-  Message& m = r.delivery->messages.emplace_back();
+  Message& m = delivery.messages.emplace_back();
   m.id = record.id;
   m.cause = record.cause;
   m.key = record.key;
@@ -187,18 +206,11 @@ void Consumer::hand_out(std::int64_t sequence) {
   m.attempt = attempt;
   m.position = sequence;
   m.timestamp = record.stored;
-  m.receipt = receipt_of(sequence, attempt, r.port);
-  r.delivery->bytes += record.size + deliver_overhead_bytes;
-  r.served = true;
+  m.receipt = receipt_of(sequence, attempt, port);
+  const std::uint32_t bytes = record.size + deliver_overhead_bytes;
+  delivery.bytes += bytes;
   if (!acks()) stream_.acknowledged(sequence);
-  if (--r.left == 0) {
-    send(r, true);
-    requests_.pop_front();
-  } else {
-    r.queued = cluster_.world().now();
-    r.turn = ++turns_;
-  }
-  after_update();
+  return bytes;
 }
 
 /// There is no more. A one-shot request that got something is done with, except when only max_ack_pending
@@ -238,9 +250,13 @@ void Consumer::send(Request& r, bool complete) {
     d->lost = true;
     d->messages.clear();
   }
+  send_out(d);
+}
+
+void Consumer::send_out(Delivery* delivery) {
   const ProcessId leader = stream_.replicas().leader();
   const bool agree = acks() && !stream_.replicas().alone();
-  cluster_.reply(leader, d,
+  cluster_.reply(leader, delivery,
                  cluster_.node(leader).behind() + (agree ? stream_.replicas().round_trip() : Duration{}));
 }
 

@@ -1,4 +1,4 @@
-// A pull consumer: who has been given what, what is to be given again, who waits for messages.
+// A consumer: who has been given what, what is to be given again, who waits for messages or has subscribed.
 //
 // One class for durable consumers and for the ephemeral one of an ordered consumer, which has no
 // acknowledgements and lives as long as its server. Behaviour by nats-server: server/consumer.go; functions
@@ -36,6 +36,15 @@ class Consumer {
   void timer(std::uint32_t generation);
   void wake();
   void client_gone(const Connection* connection, std::uint32_t epoch);
+
+  // ---- push (consumer_push.cc) ----
+  void subscribe(Connection* connection, std::uint32_t epoch, std::uint32_t port);
+  /// The client has kept up to a mark.
+  void flow_confirmed(std::uint32_t mark);
+  /// Nothing was sent for the time of a heartbeat.
+  void idle(std::uint32_t mark);
+  /// Its messages and heartbeats go to this connection.
+  bool sends_to(const Connection& connection) const;
 
   void server_died(bool power_lost);  ///< R1: the only server it was on
   void recovered();                   ///< … which is back, with what had been written of it
@@ -86,6 +95,28 @@ class Consumer {
     std::int64_t floor;
   };
 
+  struct Subscriber {
+    Connection* connection;
+    std::uint32_t epoch;
+    std::uint32_t port;
+    Delivery* delivery;  ///< being filled
+  };
+  /// Push: how much may be on its way. [processFlowControl, setMaxPendingBytes, needFlowControl]
+  struct Flow {
+    std::int64_t window;         ///< bytes
+    std::int64_t under_way = 0;  ///< bytes
+    std::int64_t marked = 0;     ///< of them, before the mark that is to be confirmed
+    std::uint32_t mark = 0;      ///< 0 = none is to be confirmed
+    Instant sent = {};           ///< the latest message or heartbeat
+  };
+
+  void push();
+  Delivery* delivery_to(const Subscriber& to);
+  Subscriber& pick(std::int64_t sequence);
+  void mark_flow(Subscriber& to, std::uint32_t bytes);
+  static Flow flow_anew();
+  std::uint32_t fill(Delivery& delivery, std::int64_t sequence, std::uint32_t port);
+  void send_out(Delivery* delivery);
   bool acks() const { return values_.ack != AckPolicy::none; }
   Pending* at(std::int64_t sequence);
   bool serve_next_request();
@@ -146,7 +177,10 @@ class Consumer {
   Instant wake_at_ = Instant::never();
   Instant timer_at_ = Instant::never();
   std::uint32_t timer_generation_ = 0;
-  Vec<Op*> limbo_;  ///< replicated, no quorum: not yet agreed on
+  Vec<Subscriber> subscribers_;
+  Flow flow_;
+  std::uint32_t marks_ = 0;  ///< sent in all
+  Vec<Op*> limbo_;           ///< replicated, no quorum: not yet agreed on
 
   Stored stored_;
   Instant written_at_ = {-1'000'000'000};  ///< when the state is, or was last, written

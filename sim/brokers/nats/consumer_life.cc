@@ -26,6 +26,7 @@ void Consumer::led_anew() {
   ++timer_generation_;
   drop_limbo(false);
   requests_.clear();
+  flow_ = flow_anew();
   if (!durable_) exists_ = false;
   reconcile();
 }

@@ -50,6 +50,7 @@ void Consumer::restore_state() {
 /// had written back; what was acknowledged since comes again.
 void Consumer::server_died(bool power_lost) {
   requests_.clear();
+  flow_ = flow_anew();
   timer_at_ = Instant::never();
   ++timer_generation_;
   drop_limbo(false);

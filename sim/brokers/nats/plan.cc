@@ -59,6 +59,8 @@ NatsPlan::NatsPlan(const Scenario& scenario, const Topology& topology, std::uint
   values_.first_node = topology.first_of(Role::broker, broker);
   values_.ordered.ack = AckPolicy::none;
   values_.ordered.max_ack_pending = 0;
+  values_.ordered.push = values_.ordered.flow_control = true;
+  values_.ordered.heartbeat = Duration::seconds(5);  // nats.c: jsOrderedHBInterval
   read_streams(scenario, topology, broker);
   values_.clients.resize(topology.processes.size());
   for (std::size_t p = 0; p < topology.processes.size(); ++p) {
@@ -174,12 +176,16 @@ void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, Pr
   InputValues input;
   input.stream = values_.stream_of[topology.topics[topic].first_place];
   input.ordered = c.ordered;
+  input.push = c.push;
+  input.pending_msgs = c.pending_msgs_limit;
+  input.pending_bytes = c.pending_bytes_limit;
   input.double_ack = c.ack_sync;
   input.deliver = c.deliver == NatsConsumer::Deliver::all    ? DeliverPolicy::all
                   : c.deliver == NatsConsumer::Deliver::last ? DeliverPolicy::last
                                                              : DeliverPolicy::new_only;
   client.pull_expires = c.expires;
   settle_beyond(c.expires + Duration::seconds(1));
+  if (c.ordered) settle_beyond(values_.ordered.heartbeat * 4 + Duration::seconds(6));
   take(c.connection, client);
   if (!c.ordered) {
     ConsumerValues wanted;
@@ -195,6 +201,10 @@ void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, Pr
     wanted.max_deliver = c.max_deliver;
     wanted.max_ack_pending = c.max_ack_pending < 0 ? 0 : static_cast<std::uint32_t>(c.max_ack_pending);
     wanted.max_waiting = c.max_waiting;
+    wanted.push = c.push;
+    wanted.grouped = !c.deliver_group.empty();
+    wanted.flow_control = c.flow_control;
+    wanted.heartbeat = c.idle_heartbeat;
     input.consumer = consumer(wanted);
     settle_beyond(c.ack_wait + Duration::seconds(2));
     for (const Duration wait : c.backoff) settle_beyond(wait + Duration::seconds(2));

@@ -47,7 +47,8 @@ inline constexpr std::uint16_t store_failed = 10077;     ///< maximum messages, 
 inline constexpr std::uint16_t in_process = 10158;       ///< duplicate message id is in process
 }  // namespace code
 
-enum class OpKind : std::uint8_t { publish, pull, create, ack, nack, progress, terminate };
+/// subscribe: a push consumer's messages are to come here; flow: the client has kept up to this point.
+enum class OpKind : std::uint8_t { publish, pull, create, subscribe, flow, ack, nack, progress, terminate };
 
 /// A client's connection to a server, one object for each incarnation of a process. `epoch` rises with each
 /// new connection; what belongs to an earlier one is void.
@@ -62,9 +63,10 @@ struct Connection {
 struct Op {
   Op* next = nullptr;
   OpKind kind = OpKind::publish;
-  bool answer_lost = false;         ///< a fault: carry it out, send nothing back
-  bool no_wait = false;             ///< pull: one shot, ends with the last message there is
-  bool confirm = false;             ///< ack, nack …: the client waits for a reply
+  bool answer_lost = false;  ///< a fault: carry it out, send nothing back
+  bool no_wait = false;      ///< pull: one shot, ends with the last message there is
+  bool confirm =
+      false;  ///< ack, nack …: the client waits for a reply; create: it is told when nobody is there
   bool duplicate = false;           ///< answer: recognised by its id; `sequence` is the first one's
   std::uint8_t tries = 0;           ///< the client's: how often it was sent before
   std::uint16_t code = code::none;  ///< answer
@@ -73,10 +75,11 @@ struct Op {
   std::uint32_t generation = 0;     ///< the client's: which use of the slot
   std::uint32_t batch = 0;          ///< pull
   OpId op = 0;                      ///< the client's: ack with confirm
-  std::int64_t sequence = -1;  ///< ack …: of the message; create: start, −1 = by policy; publish's answer
-  Duration delay = {};         ///< nack: before redelivery; pull: how long to wait
-  Duration lifetime = {};      ///< pull: of one request; a longer wait is made of several
-  std::uint32_t serial = 0;    ///< ordered: which creation of the consumer
+  /// ack …: of the message; create: start, −1 = by policy; flow: of the mark; publish's answer
+  std::int64_t sequence = -1;
+  Duration delay = {};                         ///< nack: before redelivery; pull: how long to wait
+  Duration lifetime = {};                      ///< pull: of one request; a longer wait is made of several
+  std::uint32_t serial = 0;                    ///< ordered: which creation of the consumer
   DeliverPolicy deliver = DeliverPolicy::all;  ///< create
   Record record;                               ///< publish
   Bytes payload = {};                          ///< publish; in the arena for good
@@ -99,14 +102,15 @@ struct Packet {
   }
 };
 
-/// Messages for a pull request, or a word about it. Messages are in consumer sequence from `first_sequence`
-/// on.
+/// Messages for a pull request, or a word about it; or messages of a push consumer. They are in consumer
+/// sequence from `first_sequence` on.
 struct Delivery : Packet {
   explicit Delivery(Arena& arena) : messages(arena) { kind = PacketKind::delivery; }
   std::uint32_t port = 0;
   std::uint32_t generation = 0;  ///< of the fetch it answers
   std::uint32_t serial = 0;      ///< ordered: which creation of the consumer
   std::uint32_t first_sequence = 0;
+  std::uint32_t flow_mark = 0;  ///< push: to be confirmed once the application has what came before; 0 = none
   std::uint16_t status = code::none;
   bool complete = false;  ///< the request is done with
   bool lost = false;      ///< a fault took the messages: all the client has is silence
@@ -120,6 +124,7 @@ enum NodeEvent : std::uint16_t {
   relay,      ///< a = Packet* to be handed on to the client
   commit,     ///< a = length, x = stream, y = term: may count as stored now
   ack_timer,  ///< x = consumer, y = generation
+  idle,       ///< x = consumer, y = mark of its flow control
   pull_wake,  ///< x = consumer: a client's next pull request comes in
   closed,     ///< a = Connection*, x = epoch: the client is gone
   booted,
@@ -131,17 +136,18 @@ enum NodeEvent : std::uint16_t {
 
 /// Events at a client.
 enum ClientEvent : std::uint16_t {
-  packet,           ///< a = Packet*
-  flush,            ///< x = generation
-  answer_deadline,  ///< the oldest publish without an answer
-  stall_deadline,   ///< the oldest publish without room
-  retry,            ///< a = Op*
-  disconnected,     ///< x = epoch
-  attempt,          ///< connect to the next server; y = generation
-  connected,        ///< x = node, y = generation
-  fetch_deadline,   ///< x = port, y = generation
-  pull_again,       ///< x = port, y = generation
-  create_again,     ///< x = port, y = serial
+  packet,            ///< a = Packet*
+  flush,             ///< x = generation
+  answer_deadline,   ///< the oldest publish without an answer
+  stall_deadline,    ///< the oldest publish without room
+  retry,             ///< a = Op*
+  disconnected,      ///< x = epoch
+  attempt,           ///< connect to the next server; y = generation
+  connected,         ///< x = node, y = generation
+  fetch_deadline,    ///< x = port, y = generation
+  pull_again,        ///< x = port, y = generation
+  create_again,      ///< x = port, y = serial
+  heartbeat_missed,  ///< x = port, y = generation
 };
 
 /// Bytes of protocol around a value: verbs, subject, reply subject, headers. About as seen on a wire.

@@ -95,6 +95,10 @@ struct ConsumerValues {
   std::int64_t max_deliver = -1;
   std::uint32_t max_ack_pending = 1000;  ///< 0 = no limit
   std::uint32_t max_waiting = 512;       ///< pull requests parked at a time
+  bool push = false;                     ///< messages go to who has subscribed, without being asked for
+  bool grouped = false;                  ///< push: subscribers are a queue group, else there is one
+  bool flow_control = false;             ///< push: only as much is under way as the client keeps up with
+  Duration heartbeat = {};               ///< push: a sign of life after so long without a message; 0 = none
 
   /// How long delivery `attempt` (from 1) may stay unacknowledged.
   Duration wait(std::uint32_t attempt) const {
@@ -109,6 +113,10 @@ struct InputValues {
   std::uint32_t stream = 0;
   std::uint32_t consumer = 0;  ///< into the plan's consumers; of no meaning when ordered
   bool ordered = false;        ///< an ordered consumer of its own: client-side, no acknowledgements
+  bool push = false;           ///< always so when ordered
+  // Push: what is kept for the application; more is dropped. 0 = no limit.
+  std::uint32_t pending_msgs = 0;
+  std::uint64_t pending_bytes = 0;
   DeliverPolicy deliver = DeliverPolicy::all;
   bool double_ack = false;  ///< an ack settles when the server has confirmed it (AckSync)
 };

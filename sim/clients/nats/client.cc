@@ -93,6 +93,9 @@ void NatsClient::on(const SimEvent& event) {
     case ClientEvent::create_again:
       if (inputs_[event.x].serial == event.y && !inputs_[event.x].created) create(event.x);
       return;
+    case ClientEvent::heartbeat_missed:
+      if (inputs_[event.x].watch_generation == event.y) heartbeat_missed(event.x);
+      return;
     default:
       return;
   }
@@ -140,6 +143,9 @@ void NatsClient::request(OpKind kind, Duration& delay) {
       case OpKind::pull:
       case OpKind::create:
         return kind == OpKind::pull;
+      case OpKind::subscribe:
+      case OpKind::flow:
+        return false;
       default:
         return kind == OpKind::ack;
     }

@@ -1,5 +1,5 @@
-// nats.c in one incarnation of a process: one connection, asynchronous JetStream publishes, pull fetches,
-// acks.
+// nats.c in one incarnation of a process: one connection, asynchronous JetStream publishes, pull fetches and
+// push subscriptions, acks.
 #pragma once
 #include <cstdint>
 
@@ -59,9 +59,14 @@ class NatsClient final : public Client, public Component {
     std::uint32_t max = 0;
     Duration wait = {};
   };
-  /// One input: a pull subscription, and what an ordered consumer keeps on this side.
+  struct FlowMark {
+    std::uint64_t after;  ///< to be confirmed once the application has taken so many messages
+    std::uint32_t mark;
+  };
+  /// One input: a pull subscription or a push subscription, and what an ordered consumer keeps on this side.
   struct Input {
-    explicit Input(Arena& arena) : got(arena), left_over(arena), queue(arena) {}
+    explicit Input(Arena& arena)
+        : got(arena), left_over(arena), queue(arena), buffer(arena), flow_marks(arena) {}
     bool active = false;  ///< a fetch is under way
     Fetch fetch;
     Instant sent = {};             ///< its first pull request
@@ -69,15 +74,22 @@ class NatsClient final : public Client, public Component {
     Vec<Message> got;              ///< for it, so far
     Vec<Message> left_over;        ///< came after its fetch had ended
     Ring<Fetch> queue;
-    // ordered
     std::uint32_t consumer = 0;
-    bool created = false;
-    bool creating = false;
+    // push
+    Ring<Message> buffer;  ///< came, and not yet asked for
+    Ring<FlowMark> flow_marks;
+    std::uint64_t buffer_bytes = 0;
+    std::uint64_t received = 0, taken = 0;
+    // ordered
+    bool created = false;  ///< at least once
+    Instant heard = {};    ///< the latest message or answer
+    Instant subscribed = {};
+    std::uint32_t watch_generation = 0;
+    bool watching = false;
     std::uint32_t serial = 0;
     std::uint32_t expected = 1;  ///< next consumer sequence
     std::int64_t last = 0;       ///< last stream sequence handed to the application
-    Duration backoff = {};
-    Instant asks_again = {};  ///< when its next request goes out, if that was played out
+    Instant asks_again = {};     ///< when its next request goes out, if that was played out
   };
 
   // ---- writing (client.cc) ----
@@ -104,14 +116,22 @@ class NatsClient final : public Client, public Component {
   void fetch(const Effect& effect);
   void next_fetch(std::uint32_t port);
   void pull(std::uint32_t port);
-  void create(std::uint32_t port);
   void delivery(Delivery& delivery);
-  bool in_order(Input& input, std::uint32_t port, const Delivery& delivery);
   void hand_over(std::uint32_t port);
   void pull_later(std::uint32_t port, Instant at);
-  void created(const Op& op);
   void pull_again(std::uint32_t port, std::uint32_t generation);
-  void reset_ordered(std::uint32_t port, Duration wait);
+
+  // ---- push subscriptions (push.cc) ----
+  void subscribe(std::uint32_t port);
+  void pushed(Delivery& delivery);
+  bool has_room(std::uint32_t port, const Message& message) const;
+  void take(std::uint32_t port);
+  void confirm_flow(std::uint32_t port);
+  void create(std::uint32_t port);
+  void created(const Op& op);
+  bool in_order(std::uint32_t port, const Delivery& delivery);
+  void watch_heartbeats(std::uint32_t port);
+  void heartbeat_missed(std::uint32_t port);
 
   // ---- acks ----
   void answer(const Effect& effect, OpKind kind);

@@ -59,9 +59,7 @@ void NatsClient::connect_to(ProcessId node) {
   if (was_connected_) tell(EventKind::up);
   was_connected_ = true;
   for (std::uint32_t port = 0; port < inputs_.size(); ++port) {
-    Input& input = inputs_[port];
-    // An ordered consumer starts anew after a reconnect.
-    if (values_.inputs[port].ordered && (input.created || input.creating)) create(port);
+    if (values_.inputs[port].push) subscribe(port);
   }
   if (first_ != nullptr && !flushing_) {
     flushing_ = true;
@@ -81,7 +79,7 @@ void NatsClient::lost() {
   }
   for (std::uint32_t port = 0; port < inputs_.size(); ++port) {
     const Input& input = inputs_[port];
-    if (!input.active || values_.inputs[port].ordered) continue;
+    if (!input.active || values_.inputs[port].push) continue;
     pull_later(port, end_of_request(input.sent, values_.pull_expires, world.now()));
   }
   tried_ = 0;
@@ -137,6 +135,7 @@ void NatsClient::watch_server() {
 /// A killed server's kernel closes the connection, if that gets through; one that has restarted answers what
 /// it does not know with a reset.
 void NatsClient::life_changed(ProcessId process, LifeChange change) {
+  for (std::uint32_t port = 0; connected_ && port < inputs_.size(); ++port) watch_heartbeats(port);
   const bool network = change == LifeChange::cut || change == LifeChange::joined;
   if (!connected_ || (!network && process != connection_->node)) return;
   World& world = cluster_.world();

@@ -1,0 +1,75 @@
+// One server: events and what becomes of it, handed to the cluster.
+#include <algorithm>
+
+#include "sim/brokers/nats/cluster.h"
+#include "sim/world.h"
+
+namespace mqlab::sim::nats {
+
+void Node::work(Duration time) { busy_until_ = std::max(busy_until_, cluster_.world().now()) + time; }
+Duration Node::behind() const { return std::max(busy_until_ - cluster_.world().now(), Duration{}); }
+
+void Node::on(const SimEvent& event) {
+  switch (event.kind) {
+    case NodeEvent::inbound:
+      cluster_.arrived(owner, reinterpret_cast<Packet*>(event.a));
+      return;
+    case NodeEvent::routed:
+      cluster_.process(owner, reinterpret_cast<Packet*>(event.a));
+      return;
+    case NodeEvent::relay:
+      cluster_.hand_on(owner, reinterpret_cast<Packet*>(event.a));
+      return;
+    case NodeEvent::commit: {
+      Stream& stream = cluster_.stream(event.x);
+      const auto length = static_cast<std::int64_t>(event.a);
+      if (stream.replicas().leads(owner) && stream.replicas().may_commit(length, event.y))
+        stream.commit_to(length);
+      return;
+    }
+    case NodeEvent::ack_timer:
+      cluster_.consumer(event.x).timer(event.y);
+      return;
+    case NodeEvent::idle:
+      cluster_.consumer(event.x).idle(event.y);
+      return;
+    case NodeEvent::pull_wake:
+      cluster_.consumer(event.x).wake();
+      return;
+    case NodeEvent::closed:
+      cluster_.client_gone(reinterpret_cast<Connection*>(event.a), event.x);
+      return;
+    case NodeEvent::booted:
+      ready_ = true;
+      cluster_.booted(owner);
+      return;
+    case NodeEvent::elect:
+      cluster_.stream(event.x).replicas().elect(event.y);
+      return;
+    case NodeEvent::step_down:
+      cluster_.stream(event.x).replicas().step_down(event.y);
+      return;
+    case NodeEvent::remove_peers:
+      cluster_.stream(event.x).replicas().remove_peers(event.y);
+      return;
+    case NodeEvent::caught_up:
+      cluster_.stream(event.x).replicas().caught_up(static_cast<ProcessId>(event.a), event.y);
+      return;
+    default:
+      MQLAB_CHECK(false && "unknown event at a NATS server");
+  }
+}
+
+void Node::life_changed(ProcessId process, LifeChange change) {
+  if (process == owner) {
+    if (change == LifeChange::killed || change == LifeChange::power_lost) {
+      ready_ = false;
+      busy_until_ = {};
+    }
+    if (change == LifeChange::restarted)
+      cluster_.world().after(cluster_.values().server.boot, *this, NodeEvent::booted);
+  }
+  if (owner == cluster_.values().first_node) cluster_.life_changed(process, change);
+}
+
+}  // namespace mqlab::sim::nats
