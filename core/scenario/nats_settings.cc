@@ -114,6 +114,9 @@ NatsServer resolve_nats_server(const Scenario& scenario, const BrokerSpec& broke
   if (v.is_set("peer_remove_after")) s.peer_remove_after = v.duration("peer_remove_after");
   find_faults(s);
   s.max_payload = v.as<std::uint32_t>("max_payload");
+  s.max_pending = v.as<std::uint64_t>("max_pending");
+  s.write_deadline = v.duration("write_deadline");
+  if (s.write_deadline.ns <= 0) v.fail("write_deadline", "must be more than 0");
   return s;
 }
 

@@ -22,6 +22,8 @@ struct NatsServer {
   bool sync_always = false;
   Duration sync_interval = {};  ///< of no meaning with sync_always
   std::uint32_t max_payload = 0;
+  std::uint64_t max_pending = 0;
+  Duration write_deadline = {};
   Duration peer_remove_after = Duration::forever();
   // Known faults of that version.
   bool forgets_streams = false;

@@ -21,8 +21,11 @@ constexpr auto server = std::to_array<Setting>({
              "for so long; none: never. Simulated only"),
     known(size("max_memory_store", 0, most_long, "", "limit of all streams in memory")),
     known(size("max_file_store", 0, most_long, "", "limit of all streams in files")),
-    known(duration("write_deadline", "10s", "a client that does not read for so long is dropped")),
-    known(size("max_pending", 1, most_long, "64MiB", "bytes waiting for one client")),
+    duration("write_deadline", "10s",
+             "a client that does not read is cut off when a write has waited for it so long"),
+    size(
+        "max_pending", 1, most_long, "64MiB",
+        "bytes that may wait for a client that does not read, beside some 4 MB in the kernel; more: cut off"),
     known(duration("ping_interval", "2m", "between the server's pings")),
     known(number("ping_max", 1, most_int, "2", "unanswered pings after which a client is dropped")),
 });

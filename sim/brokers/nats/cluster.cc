@@ -20,7 +20,8 @@ NatsCluster::NatsCluster(World& world, const Values& values)
       nodes_(world.arena()),
       streams_(world.arena()),
       consumers_(world.arena()),
-      connections_(world.arena()) {
+      connections_(world.arena()),
+      held_back_(world.arena()) {
   Arena& a = arena();
   nodes_.reserve(values.server.nodes);
   for (std::uint32_t i = 0; i < values.server.nodes; ++i) {
@@ -248,7 +249,7 @@ void NatsCluster::reply(ProcessId from, Packet* packet, Duration extra) {
   const auto a = reinterpret_cast<std::uint64_t>(packet);
   if (packet->epoch != c.epoch) return discard(packet);
   if (from == c.node) {
-    world_.network().send(from, *c.client, packet->bytes, ClientEvent::packet, a, 0, 0, extra);
+    write(packet, extra);
   } else if (from != no_process) {
     world_.network().send(from, node(c.node), packet->bytes, NodeEvent::relay, a, 0, 0, extra);
   }
@@ -269,11 +270,10 @@ void NatsCluster::refuse(ProcessId from, Connection* connection, std::uint32_t e
   reply(from, no);
 }
 
-void NatsCluster::hand_on(ProcessId here, Packet* packet) {
+void NatsCluster::hand_on(Packet* packet) {
   const Connection& c = *packet->connection;
   if (packet->epoch != c.epoch || c.served != packet->epoch) return discard(packet);
-  world_.network().send(here, *c.client, packet->bytes, ClientEvent::packet,
-                        reinterpret_cast<std::uint64_t>(packet));
+  write(packet);
 }
 
 void NatsCluster::discard(Packet* packet) {
@@ -293,7 +293,10 @@ void NatsCluster::discard(Packet* packet) {
 
 /// The client's subscriptions are gone, and with them its pull requests.
 void NatsCluster::client_gone(Connection* connection, std::uint32_t epoch) {
-  if (connection->served == epoch) connection->served = 0;
+  if (connection->served == epoch) {
+    connection->served = 0;
+    drop_held_back(*connection);
+  }
   for (Consumer* consumer : consumers_) consumer->client_gone(connection, epoch);
 }
 
@@ -331,6 +334,7 @@ void NatsCluster::life_changed(ProcessId process, LifeChange change) {
                    reinterpret_cast<std::uint64_t>(c), c->served);
     }
   }
+  unblock();
   for (Stream* s : streams_) s->replicas().life_changed(process, change);
 }
 

@@ -65,9 +65,11 @@ class NatsCluster final : public Cluster {
   void refuse(ProcessId from, Connection* connection, std::uint32_t epoch, std::uint32_t port,
               std::uint32_t generation, std::uint32_t serial, std::uint16_t status, bool lost = false);
   /// On its way to the client, at the server that has the connection.
-  void hand_on(ProcessId node, Packet* packet);
+  void hand_on(Packet* packet);
   void add_answer(Packet*& answers, Op* op, Connection* connection, std::uint32_t epoch);
   void client_gone(Connection* connection, std::uint32_t epoch);
+  /// A write has waited too long for its client.
+  void write_deadline(Connection& connection, std::uint32_t epoch, std::uint32_t write);
   /// A stream has another leader, or has one again: fetches that wait for it ask anew. (A parked request
   /// hears of a leadership change, one that found nobody or got lost runs out: either way the library asks
   /// again.) [nats-server: consumer.go checkPendingRequests]
@@ -79,6 +81,12 @@ class NatsCluster final : public Cluster {
   std::uint32_t stream_of(const Op& op) const;
   bool pulls_first(const Packet& packet);
   static void move_pulls_up(Packet& packet);
+  // Clients that do not read (slow.cc)
+  void write(Packet* packet, Duration extra = {});
+  bool reads(const Connection& connection) const;
+  void unblock();
+  void hang_up(Connection& connection);
+  void drop_held_back(Connection& connection);
   void carry_out(Op* op, const Packet& packet, Packet*& answers);
   void led_by_nobody(Op* op, ProcessId here, const Packet& packet, Packet*& answers);
   void nobody(Op* op, const Packet& packet, Packet*& answers);
@@ -91,7 +99,9 @@ class NatsCluster final : public Cluster {
   Vec<Stream*> streams_;
   Vec<Consumer*> consumers_;
   Vec<Connection*> connections_;
-  std::uint64_t races_ = 0;  ///< draws between acks and pulls
+  Ring<Packet*> held_back_;    ///< for clients that do not read, oldest first
+  std::uint32_t blocked_ = 0;  ///< writes that waited for a client so far
+  std::uint64_t races_ = 0;    ///< draws between acks and pulls
 };
 
 }  // namespace mqlab::sim::nats

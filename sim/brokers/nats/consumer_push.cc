@@ -11,6 +11,8 @@ namespace {
 /// The window begins at a sixteenth of the limit and doubles with each confirmation. [nats-server:
 /// consumer.go JsFlowControlMaxPending, setMaxPendingBytes, processFlowControl]
 constexpr std::int64_t most_window = 32 << 20;
+/// Bytes in one write. [client.go nbPoolSizeLarge]
+constexpr std::uint32_t most_at_once = 65'536;
 }  // namespace
 
 void Consumer::subscribe(Connection* connection, std::uint32_t epoch, std::uint32_t port) {
@@ -41,6 +43,10 @@ void Consumer::push() {
     if (to.delivery == nullptr) to.delivery = delivery_to(to);
     flow_.sent = cluster_.world().now();
     mark_flow(to, fill(*to.delivery, sequence, to.port));
+    if (to.delivery != nullptr && to.delivery->bytes >= most_at_once) {
+      send_out(to.delivery);
+      to.delivery = nullptr;
+    }
     after_update();
   }
   for (Subscriber& to : subscribers_) {

@@ -18,7 +18,7 @@ void Node::on(const SimEvent& event) {
       cluster_.process(owner, reinterpret_cast<Packet*>(event.a));
       return;
     case NodeEvent::relay:
-      cluster_.hand_on(owner, reinterpret_cast<Packet*>(event.a));
+      cluster_.hand_on(reinterpret_cast<Packet*>(event.a));
       return;
     case NodeEvent::commit: {
       Stream& stream = cluster_.stream(event.x);
@@ -38,6 +38,9 @@ void Node::on(const SimEvent& event) {
       return;
     case NodeEvent::closed:
       cluster_.client_gone(reinterpret_cast<Connection*>(event.a), event.x);
+      return;
+    case NodeEvent::write_deadline:
+      cluster_.write_deadline(*reinterpret_cast<Connection*>(event.a), event.x, event.y);
       return;
     case NodeEvent::booted:
       ready_ = true;

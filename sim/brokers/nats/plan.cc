@@ -50,6 +50,8 @@ NatsPlan::NatsPlan(const Scenario& scenario, const Topology& topology, std::uint
   values_.server.sync_always = server.sync_always;
   values_.server.sync_interval = server.sync_interval;
   values_.server.max_payload = server.max_payload;
+  values_.server.max_pending = server.max_pending;
+  values_.server.write_deadline = server.write_deadline;
   values_.server.peer_remove_after = server.peer_remove_after;
   values_.server.forgets_streams = server.forgets_streams;
   values_.server.removes_peers_alone = server.removes_peers_alone;

@@ -58,6 +58,9 @@ struct Connection {
   ProcessId node = no_process;  ///< the server it is, or was last, connected to
   std::uint32_t epoch = 0;
   std::uint32_t served = 0;  ///< the epoch the server side holds open; 0 = none
+  // While the client does not read (slow.cc)
+  std::uint64_t unread = 0;   ///< bytes written to it since
+  std::uint32_t blocked = 0;  ///< number of the write that waits for it; 0 = none
 };
 
 struct Op {
@@ -119,14 +122,15 @@ struct Delivery : Packet {
 
 /// Events at a server.
 enum NodeEvent : std::uint16_t {
-  inbound,    ///< a = Packet* from a client
-  routed,     ///< a = Packet* from another server, for streams led here
-  relay,      ///< a = Packet* to be handed on to the client
-  commit,     ///< a = length, x = stream, y = term: may count as stored now
-  ack_timer,  ///< x = consumer, y = generation
-  idle,       ///< x = consumer, y = mark of its flow control
-  pull_wake,  ///< x = consumer: a client's next pull request comes in
-  closed,     ///< a = Connection*, x = epoch: the client is gone
+  inbound,         ///< a = Packet* from a client
+  routed,          ///< a = Packet* from another server, for streams led here
+  relay,           ///< a = Packet* to be handed on to the client
+  commit,          ///< a = length, x = stream, y = term: may count as stored now
+  ack_timer,       ///< x = consumer, y = generation
+  idle,            ///< x = consumer, y = mark of its flow control
+  pull_wake,       ///< x = consumer: a client's next pull request comes in
+  closed,          ///< a = Connection*, x = epoch: the client is gone
+  write_deadline,  ///< a = Connection*, x = epoch, y = which write
   booted,
   elect,         ///< x = stream, y = generation
   step_down,     ///< x = stream, y = generation

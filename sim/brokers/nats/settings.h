@@ -31,6 +31,8 @@ struct ServerValues {
   bool sync_always = false;                         ///< sync_interval: always
   Duration sync_interval = Duration::seconds(120);  ///< the first sync comes 1 to 2 minutes after the start
   std::uint32_t max_payload = 1u << 20;             ///< bytes
+  std::uint64_t max_pending = 64u << 20;            ///< bytes that may wait for one client
+  Duration write_deadline = Duration::seconds(10);  ///< longest wait for a client that does not read
   /// One fsync. Measured on a disk of this kind: p50 0.2 ms, p99 7 ms.
   Sampler fsync{DurationSpec{DurationSpec::Shape::lognormal, Duration::micros(200), Duration::millis(7)}};
   /// From the start of a process until it serves. Measured: 0.03 s alone, 0.63 s back in a cluster.
