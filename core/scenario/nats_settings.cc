@@ -1,7 +1,9 @@
 #include "core/scenario/nats_settings.h"
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "core/scenario/subject.h"
 #include "core/scenario/text.h"
 #include "core/scenario/units.h"
 
@@ -82,6 +84,36 @@ void check_push(const Values& v, NatsConsumer& c, std::uint32_t instances) {
     v.fail("idle_heartbeat", "nats.c has none for a queue group's subscribers");
 }
 
+/// [nats-server: consumer.go checkConsumerCfg, errors 10136, 10138, 10139]
+void check_filters(const Values& v, NatsConsumer& c) {
+  const std::string one = v.text("filter_subject");
+  c.filters = v.list("filter_subjects");
+  const char* key = c.filters.empty() ? "filter_subject" : "filter_subjects";
+  if (!one.empty() && !c.filters.empty())
+    v.fail("filter_subjects", "not both filter_subject and filter_subjects");
+  if (!one.empty()) c.filters.push_back(one);
+  for (std::size_t i = 0; i < c.filters.size(); ++i) {
+    const std::string& filter = c.filters[i];
+    if (!valid_subject(filter))
+      v.fail(key, quoted(filter) + " is no subject: tokens between dots, '*' or a last '>'");
+    for (std::size_t j = 0; j < i; ++j) {
+      if (subjects_overlap(filter, c.filters[j]))
+        v.fail(key, quoted(filter) + " overlaps with " + quoted(c.filters[j]) + ", which NATS refuses");
+    }
+  }
+  if (c.ordered && c.filters.size() > 1) v.fail(key, "an ordered consumer of nats.c takes one filter");
+}
+
+std::optional<SubjectTransform> transform_of(const Values& v) {
+  const std::string source = v.text("subject_transform_src"), destination = v.text("subject_transform_dest");
+  if (source.empty() && destination.empty()) return std::nullopt;
+  try {
+    return SubjectTransform(source, destination);
+  } catch (const std::invalid_argument& error) {
+    v.fail("subject_transform_dest", error.what());
+  }
+}
+
 /// An ordered consumer is the client's doing: no acknowledgements, one delivery. [nats.c: js.c; ADR-17]
 void check_ordered(const Values& v, NatsConsumer& c) {
   if (!c.ordered) return;
@@ -160,6 +192,10 @@ NatsStream resolve_nats_stream(const Scenario& scenario, const TopicSpec& stream
   }
   if (s.duplicate_window.ns != 0 && s.duplicate_window < Duration::millis(100))
     v.fail("duplicate_window", "must be at least 100ms");
+  s.transform = transform_of(v);
+  for (const std::string_view key : {"subject_transform_src", "subject_transform_dest"}) {
+    if (v.is_set(key) && version_of(broker) < Version{2, 10}) v.fail(key, "exists from NATS 2.10 on");
+  }
   return s;
 }
 
@@ -190,7 +226,10 @@ NatsConsumer resolve_nats_consumer(const Scenario& scenario, const Properties& p
   if (c.expires.ns <= 0) v.fail("expires", "must be more than 0");
   check_redelivery(v, c);
   check_ordered(v, c);
+  if (v.is_set("filter_subjects") && version_of(broker) < Version{2, 10})
+    v.fail("filter_subjects", "exists from NATS 2.10 on");
   check_push(v, c, instances);
+  check_filters(v, c);
   return c;
 }
 

@@ -2,12 +2,14 @@
 // nats-server when a stream or consumer is made.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/time.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/settings.h"
+#include "core/scenario/subject_map.h"
 
 namespace mqlab {
 
@@ -45,6 +47,7 @@ struct NatsStream {
   std::int64_t max_msg_size = -1;
   Duration max_age = {};           ///< 0 = no limit
   Duration duplicate_window = {};  ///< 0 = none
+  std::optional<SubjectTransform> transform;
 };
 
 struct NatsConnection {
@@ -68,8 +71,9 @@ struct NatsConsumer {
   std::int64_t max_deliver = -1;
   std::int64_t max_ack_pending = 0;  ///< −1 = no limit
   std::uint32_t max_waiting = 0;
-  bool push = false;          ///< always so when ordered
-  std::string deliver_group;  ///< push: a queue group; empty = one subscriber
+  std::vector<std::string> filters;  ///< subjects; empty = everything
+  bool push = false;                 ///< always so when ordered
+  std::string deliver_group;         ///< push: a queue group; empty = one subscriber
   bool flow_control = false;
   Duration idle_heartbeat = {};  ///< 0 = none
   // Push: what the library keeps for the application; 0 = no limit, as for an ordered consumer.

@@ -48,6 +48,10 @@ constexpr auto stream = std::to_array<Setting>({
          "larger messages, their header counted, are refused; -1: no limit"),
     duration("duplicate_window", "2m",
              "a Nats-Msg-Id seen within this long is a repeat; max_age if that is less"),
+    text("subject_transform_src", "",
+         "subject_transform.src, from 2.10 on: what matches is stored under another"),
+    text("subject_transform_dest", "",
+         "subject_transform.dest: tokens, {{wildcard(n)}}, $n, {{partition(count,n)}}"),
     flag("no_ack", "false", "publishes are not answered; only false is modelled"),
     known(number("max_consumers", -1, most_int, "-1", "")),
     known(flag("deny_delete", "false", "")),
@@ -88,7 +92,8 @@ constexpr auto consumer = std::to_array<Setting>({
     expires,
     known(duration("inactive_threshold", "", "an idle consumer is removed")),
     known(word("replay_policy", "instant|original", "instant", "")),
-    known(text("filter_subject", "", "")),
+    text("filter_subject", "", "only messages with such a subject are delivered; none: all"),
+    text("filter_subjects", "", "several of them, from 2.10 on"),
     known(flag("headers_only", "false", "")),
     known(flag("mem_storage", "false", "")),
     known(number("num_replicas", 0, 5, "0", "of the consumer's state; 0: as the stream")),
@@ -152,7 +157,7 @@ const SettingTable& nats_consumer_settings() {
       api,
       consumer,
       connection,
-      "opt_start_seq opt_start_time filter_subjects rate_limit_bps sample_freq max_batch "
+      "opt_start_seq opt_start_time rate_limit_bps sample_freq max_batch "
       "max_expires max_bytes metadata priority_groups priority_policy pause_until",
       "name stream deliver_subject"};
   return table;

@@ -2,10 +2,12 @@
 // last.
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "live/admin.h"
 #include "live/port.h"
+#include "live/ports/nats_config.h"
 #include "live/ports/nats_settings.h"
 
 namespace mqlab::live {
@@ -13,45 +15,7 @@ namespace nats {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-void fill(jsStreamConfig& config, const NatsStream& stream) {
-  config.Replicas = stream.replicas;
-  config.MaxAge = stream.max_age.ns;
-  config.MaxMsgs = stream.max_msgs;
-  config.MaxBytes = stream.max_bytes;
-  config.MaxMsgsPerSubject = stream.max_msgs_per_subject;
-  config.MaxMsgSize = static_cast<std::int32_t>(stream.max_msg_size);
-  config.Duplicates = stream.duplicate_window.ns;
-  config.Storage = stream.in_memory ? js_MemoryStorage : js_FileStorage;
-  config.DiscardNewPerSubject = stream.discard_new_per_subject;
-  config.Discard = stream.discard_new ? js_DiscardNew : js_DiscardOld;
-  using Retention = NatsStream::Retention;
-  config.Retention = stream.retention == Retention::workqueue  ? js_WorkQueuePolicy
-                     : stream.retention == Retention::interest ? js_InterestPolicy
-                                                               : js_LimitsPolicy;
-}
-
-void fill(jsConsumerConfig& config, const NatsConsumer& consumer, std::vector<std::int64_t>& backoff) {
-  using Deliver = NatsConsumer::Deliver;
-  using Ack = NatsConsumer::AckPolicy;
-  config.AckPolicy = consumer.ack_policy == Ack::explicit_ack ? js_AckExplicit
-                     : consumer.ack_policy == Ack::all        ? js_AckAll
-                                                              : js_AckNone;
-  config.DeliverPolicy = consumer.deliver == Deliver::last       ? js_DeliverLast
-                         : consumer.deliver == Deliver::new_only ? js_DeliverNew
-                                                                 : js_DeliverAll;
-  config.AckWait = consumer.ack_wait.ns;
-  config.MaxDeliver = consumer.max_deliver;
-  if (consumer.ack_policy != Ack::none) config.MaxAckPending = consumer.max_ack_pending;
-  if (!consumer.push) config.MaxWaiting = consumer.max_waiting;
-  if (!consumer.deliver_group.empty()) config.DeliverGroup = consumer.deliver_group.c_str();
-  config.FlowControl = consumer.flow_control;
-  config.Heartbeat = consumer.idle_heartbeat.ns;
-  for (const Duration d : consumer.backoff) backoff.push_back(d.ns);
-  if (backoff.empty()) return;
-  config.BackOff = backoff.data();
-  config.BackOffLen = static_cast<int>(backoff.size());
-}
+constexpr Duration api_patience = Duration::seconds(5);
 
 /// A durable consumer of the scenario: a stage's, or that of an observer that is not ordered.
 struct Durable {
@@ -162,8 +126,10 @@ class NatsAdmin final : public Admin {
     std::vector<Durable> found;
     const auto add = [&](const ReaderSettings& reader, std::uint32_t stage, const std::string& stream) {
       const TopicId topic = context_.topology.topic(stream);
-      if (!reader.values.ordered && context_.topology.topics[topic].broker == context_.broker)
-        found.push_back({reader, stage, topic});
+      if (reader.values.ordered || context_.topology.topics[topic].broker != context_.broker) return;
+      // Whoever names the same durable shares it, as the first one made it.
+      const auto same = [&](const Durable& d) { return d.topic == topic && d.reader.name == reader.name; };
+      if (std::ranges::none_of(found, same)) found.push_back({reader, stage, topic});
     };
     const Scenario& s = context_.scenario;
     const BrokerSpec& broker = s.brokers[context_.broker];
@@ -179,28 +145,19 @@ class NatsAdmin final : public Admin {
 
   void make_stream(const TopicSpec& spec) {
     const StreamNames names = stream_names(spec, context_.tag);
-    std::vector<const char*> subjects;
-    for (const std::string& subject : names.subjects) subjects.push_back(subject.c_str());
-    jsStreamConfig config;
-    jsStreamConfig_Init(&config);
-    config.Name = names.stream.c_str();
-    config.Subjects = subjects.data();
-    config.SubjectsLen = static_cast<int>(subjects.size());
-    fill(config, resolve_nats_stream(context_.scenario, spec, context_.scenario.brokers[context_.broker]));
-    require(js_AddStream(nullptr, context_js_.get(), &config, nullptr, nullptr), "stream " + names.stream);
+    const NatsStream stream =
+        resolve_nats_stream(context_.scenario, spec, context_.scenario.brokers[context_.broker]);
+    api_request(connection_.get(), "STREAM.CREATE." + names.stream, stream_config(stream, names),
+                api_patience, "stream " + names.stream);
   }
 
   void make_consumer(const Durable& durable) {
-    const std::string stream = stream_names(spec_of(durable.topic), context_.tag).stream;
-    std::vector<std::int64_t> backoff;
-    jsConsumerConfig config;
-    jsConsumerConfig_Init(&config);
-    config.Durable = durable.reader.name.c_str();
-    const std::string deliver = "mqlab-deliver." + stream + "." + durable.reader.name;
-    if (durable.reader.values.push) config.DeliverSubject = deliver.c_str();
-    fill(config, durable.reader.values, backoff);
-    require(js_AddConsumer(nullptr, context_js_.get(), stream.c_str(), &config, nullptr, nullptr),
-            "consumer " + durable.reader.name + " of stream " + stream);
+    const StreamNames names = stream_names(spec_of(durable.topic), context_.tag);
+    const std::string& name = durable.reader.name;
+    api_request(
+        connection_.get(), "CONSUMER.DURABLE.CREATE." + names.stream + "." + name,
+        {{"stream_name", names.stream}, {"config", consumer_config(durable.reader.values, name, names)}},
+        api_patience, "consumer " + name + " of stream " + names.stream);
   }
 
   /// A message into a stream of the lab's own and back: the whole path works, on as many replicas as the
@@ -276,7 +233,6 @@ class NatsAdmin final : public Admin {
     if (info == nullptr) return sink.end(place, 1, 0, true);
     const std::uint64_t last = info->State.LastSeq;
     std::int64_t count = 0;
-    std::uint64_t reached = info->State.Msgs == 0 ? last : 0;
     const StreamNames names = stream_names(spec, context_.tag);
     if (is_work_queue(spec)) {
       count = read_queue(*info, names.stream, place, sink);
@@ -287,15 +243,13 @@ class NatsAdmin final : public Admin {
     jsSubOptions_Init(&options);
     options.Stream = names.stream.c_str();
     options.Ordered = true;
-    // An ordered consumer takes one filter; each subject of the stream is read by itself.
-    for (const std::string& subject : names.subjects) {
-      if (info->State.Msgs == 0) break;
+    if (info->State.Msgs > 0) {
       natsSubscription* raw = nullptr;
-      require(js_SubscribeSync(&raw, context_js_.get(), subject.c_str(), nullptr, &options, nullptr),
+      require(js_SubscribeSync(&raw, context_js_.get(), ">", nullptr, &options, nullptr),
               "audit of " + names.stream);
       const SubscriptionPtr subscription(raw);
       natsSubscription_SetPendingLimits(raw, -1, -1);
-      reached = std::max(reached, read_all(raw, place, last, count, sink));
+      read_all(raw, place, last, count, sink);
     }
     sink.end(place, static_cast<std::int64_t>(last) + 1, count,
              count == static_cast<std::int64_t>(info->State.Msgs));
@@ -324,8 +278,8 @@ class NatsAdmin final : public Admin {
     return count;
   }
 
-  std::uint64_t read_all(natsSubscription* subscription, PlaceId place, std::uint64_t last,
-                         std::int64_t& count, AuditSink& sink) {
+  void read_all(natsSubscription* subscription, PlaceId place, std::uint64_t last, std::int64_t& count,
+                AuditSink& sink) {
     std::uint64_t reached = 0;
     std::uint64_t pending = 1;
     while (reached < last && pending > 0) {
@@ -344,7 +298,6 @@ class NatsAdmin final : public Admin {
       sink.record({place, static_cast<std::int64_t>(reached), context_.clock.from_wall(meta->Timestamp), 0},
                   wire.value_or(WireMessage{}));
     }
-    return reached;
   }
 
   AdminContext context_;

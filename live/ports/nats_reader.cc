@@ -40,18 +40,15 @@ SubscriptionPtr bind_pull(jsCtx* context, const Reader::Setup& setup) {
 }
 
 SubscriptionPtr subscribe_ordered(jsCtx* context, const Reader::Setup& setup) {
-  if (setup.names.subjects.size() != 1) {
-    throw PortError("stream " + setup.names.stream +
-                    ": an ordered consumer needs a stream with one subject here");
-  }
+  const std::vector<std::string>& filters = setup.reader.values.filters;
+  const std::string filter = filters.empty() ? ">" : setup.names.tagged(filters.front());
   jsSubOptions options;
   jsSubOptions_Init(&options);
   options.Stream = setup.names.stream.c_str();
   options.Ordered = true;
   options.Config.DeliverPolicy = deliver_policy(setup.reader.values.deliver);
   natsSubscription* subscription = nullptr;
-  require(js_SubscribeSync(&subscription, context, setup.names.subjects.front().c_str(), nullptr, &options,
-                           nullptr),
+  require(js_SubscribeSync(&subscription, context, filter.c_str(), nullptr, &options, nullptr),
           "ordered consumer of stream " + setup.names.stream);
   natsSubscription_SetPendingLimits(subscription, -1, -1);
   return SubscriptionPtr(subscription);

@@ -54,12 +54,15 @@ std::string StreamNames::subject_of(std::uint32_t key) const {
   return mqlab::subject_of(form_of(subjects), key);
 }
 
+std::string StreamNames::tagged(const std::string& subject) const {
+  return tag.empty() ? subject : tag + "." + subject;
+}
+
 StreamNames stream_names(const TopicSpec& topic, const std::string& tag) {
   StreamNames names;
-  names.stream = tagged(topic.name, tag);
-  for (const std::string& subject : topic.subjects)
-    names.subjects.push_back(tag.empty() ? subject : tag + "." + subject);
-  if (names.subjects.empty()) names.subjects.push_back(names.stream + ".>");
+  names.stream = live::tagged(topic.name, tag);
+  names.tag = tag;
+  for (const std::string& subject : topic.subjects) names.subjects.push_back(names.tagged(subject));
   return names;
 }
 

@@ -33,6 +33,9 @@ struct StreamNames {
   std::vector<std::string> subjects;
   /// The subject a message with this key goes to: wildcards stand for the key.
   std::string subject_of(std::uint32_t key) const;
+  /// A subject of the scenario, that of a filter or a transform, as it is on the broker.
+  std::string tagged(const std::string& subject) const;
+  std::string tag = {};
 };
 StreamNames stream_names(const TopicSpec& topic, const std::string& tag);
 

@@ -55,10 +55,11 @@ Connection* NatsCluster::add_connection(NatsClient& client, ProcessId process) {
   return connections_.back();
 }
 
-std::uint32_t NatsCluster::add_ordered(std::uint32_t on) {
+std::uint32_t NatsCluster::add_ordered(const ConsumerValues& values) {
   const auto index = static_cast<std::uint32_t>(consumers_.size());
-  consumers_.push_back(arena().make<Consumer>(*this, stream(on), values_.ordered, index, false));
-  stream(on).add(*consumers_.back());
+  Stream& on = stream(values.stream);
+  consumers_.push_back(arena().make<Consumer>(*this, on, values, index, false));
+  on.add(*consumers_.back());
   return index;
 }
 

@@ -49,7 +49,7 @@ class NatsCluster final : public Cluster {
 
   // ---- for clients ----
   /// The server side of an ordered consumer; its number goes into operations.
-  std::uint32_t add_ordered(std::uint32_t stream);
+  std::uint32_t add_ordered(const ConsumerValues& values);
   Connection* add_connection(NatsClient& client, ProcessId process);
 
   // ---- for the servers ----

@@ -69,7 +69,8 @@ bool Consumer::create(Op* op) {
   } else if (op->deliver == DeliverPolicy::new_only) {
     next_ = stream_.last() + 1;
   } else if (op->deliver == DeliverPolicy::last) {
-    next_ = std::max(stream_.last(), stream_.first());
+    next_ = stream_.last();
+    while (next_ > stream_.first() && !takes(next_)) --next_;
   }
   window_base_ = next_;
   return true;
@@ -118,7 +119,7 @@ bool Consumer::serve_next_request() {
     std::swap(requests_[0], requests_[best]);
     return true;
   }
-  const bool waits = !again_.empty() || (!full() && stream_.at_or_after(next_) <= stream_.last());
+  const bool waits = !again_.empty() || (!full() && next_new() <= stream_.last());
   if (back != Instant::never() && waits) wake_at(back);
   return false;
 }
@@ -141,8 +142,21 @@ bool Consumer::next_message(std::int64_t& sequence, bool& stalled) {
     stalled = true;
     return false;
   }
-  sequence = stream_.at_or_after(next_);
+  sequence = next_new();
+  if (!values_.filters.empty()) next_ = std::max(next_, sequence);
   return sequence <= stream_.last();
+}
+
+bool Consumer::takes(std::int64_t sequence) const {
+  if (!stream_.has(sequence)) return false;
+  const Record& record = stream_.log()[sequence];
+  return values_.filters.empty() || values_.takes[record.form].has(record.key);
+}
+
+std::int64_t Consumer::next_new() const {
+  std::int64_t sequence = stream_.at_or_after(next_);
+  while (sequence <= stream_.last() && !takes(sequence)) sequence = stream_.at_or_after(sequence + 1);
+  return sequence;
 }
 
 bool Consumer::next_again(std::int64_t& sequence) {

@@ -123,6 +123,8 @@ class Consumer {
   static Instant at_end_of_queue(const Request& request, Instant now);
   void wake_at(Instant at);
   bool full() const { return acks() && values_.max_ack_pending > 0 && pending_ >= values_.max_ack_pending; }
+  bool takes(std::int64_t sequence) const;
+  std::int64_t next_new() const;
   bool next_message(std::int64_t& sequence, bool& stalled);
   bool next_again(std::int64_t& sequence);
   void hand_out(std::int64_t sequence);

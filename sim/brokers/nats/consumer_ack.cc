@@ -73,7 +73,7 @@ void Consumer::settle(std::int64_t sequence) {
 /// For streams that keep a message only as long as somebody wants it. [needAck]
 bool Consumer::wants(std::int64_t sequence) const {
   if (!durable_) return false;
-  if (sequence >= next_) return true;
+  if (sequence >= next_) return takes(sequence);
   const std::int64_t i = sequence - window_base_;
   return i >= 0 && i < window_.size() && (window_[static_cast<std::uint32_t>(i)].open);
 }

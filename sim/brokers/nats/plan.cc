@@ -7,17 +7,17 @@
 #include "core/scenario/nats_settings.h"
 #include "core/scenario/subject.h"
 #include "sim/brokers/nats/cluster.h"
+#include "sim/brokers/nats/plan_values.h"
 #include "sim/world.h"
 
 namespace mqlab::sim::nats {
 namespace {
 
-SubjectForm subject_form(const std::string& form) {
-  SubjectForm values;
-  values.form = form;
-  values.keys = subject_bytes(form, 10) - subject_bytes(form, 1);
-  values.fixed = subject_bytes(form, 0) - values.keys;
-  return values;
+bool share_subjects(const ConsumerValues& a, const ConsumerValues& b) {
+  if (a.filters.empty() || b.filters.empty()) return true;
+  return std::ranges::any_of(a.filters, [&](const std::string& x) {
+    return std::ranges::any_of(b.filters, [&](const std::string& y) { return subjects_overlap(x, y); });
+  });
 }
 
 class NatsPlan final : public ClusterPlan {
@@ -46,23 +46,9 @@ class NatsPlan final : public ClusterPlan {
 NatsPlan::NatsPlan(const Scenario& scenario, const Topology& topology, std::uint32_t broker)
     : spec_(scenario.brokers[broker]) {
   const NatsServer server = resolve_nats_server(scenario, spec_);
-  values_.server.nodes = spec_.nodes;
-  values_.server.sync_always = server.sync_always;
-  values_.server.sync_interval = server.sync_interval;
-  values_.server.max_payload = server.max_payload;
-  values_.server.max_pending = server.max_pending;
-  values_.server.write_deadline = server.write_deadline;
-  values_.server.peer_remove_after = server.peer_remove_after;
-  values_.server.forgets_streams = server.forgets_streams;
-  values_.server.removes_peers_alone = server.removes_peers_alone;
-  values_.server.keeps_staged_ids = server.keeps_staged_ids;
+  values_.server = server_values(server);
   if (server.peer_remove_after != Duration::forever()) settle_beyond(server.peer_remove_after);
-  if (spec_.nodes > 1) values_.server.boot = Duration::millis(600);
   values_.first_node = topology.first_of(Role::broker, broker);
-  values_.ordered.ack = AckPolicy::none;
-  values_.ordered.max_ack_pending = 0;
-  values_.ordered.push = values_.ordered.flow_control = true;
-  values_.ordered.heartbeat = Duration::seconds(5);  // nats.c: jsOrderedHBInterval
   read_streams(scenario, topology, broker);
   values_.clients.resize(topology.processes.size());
   for (std::size_t p = 0; p < topology.processes.size(); ++p) {
@@ -73,7 +59,8 @@ NatsPlan::NatsPlan(const Scenario& scenario, const Topology& topology, std::uint
   }
 }
 
-/// [nats-server: consumer.go, JSConsumerWQRequiresExplicitAck, JSConsumerWQMultipleUnfiltered]
+/// [nats-server: consumer.go, JSConsumerWQRequiresExplicitAck, JSConsumerWQMultipleUnfiltered,
+/// JSConsumerWQConsumerNotUnique]
 void NatsPlan::check_work_queue(const Scenario& scenario, const TopicInfo& topic) const {
   const std::uint32_t stream = values_.stream_of[topic.first_place];
   if (values_.streams[stream].retention != Retention::workqueue) return;
@@ -81,13 +68,18 @@ void NatsPlan::check_work_queue(const Scenario& scenario, const TopicInfo& topic
     throw ScenarioError(scenario.file, scenario.topics[topic.index].line,
                         "streams." + topic.name + ".properties.retention", problem);
   };
-  std::uint32_t consumers = 0;
+  std::vector<const ConsumerValues*> readers;
   for (const ConsumerValues& c : values_.consumers) {
     if (c.stream != stream) continue;
-    ++consumers;
     if (c.ack != AckPolicy::explicit_ack) refuse("a workqueue stream's consumer must acknowledge explicitly");
+    for (const ConsumerValues* other : readers) {
+      if (share_subjects(c, *other))
+        refuse(
+            "a workqueue stream has one consumer a subject; give the stages one durable name, or filters "
+            "apart");
+    }
+    readers.push_back(&c);
   }
-  if (consumers > 1) refuse("a workqueue stream has one consumer; give the stages one durable name");
   for (const ClientValues& client : values_.clients) {
     for (const InputValues& input : client.inputs) {
       if (input.ordered && input.stream == stream)
@@ -102,35 +94,11 @@ void NatsPlan::read_streams(const Scenario& scenario, const Topology& topology, 
     if (topic.kind != TopicKind::stream || topic.broker != broker) continue;
     const TopicSpec& stream = scenario.topics[topic.index];
     const NatsStream read = resolve_nats_stream(scenario, stream, spec_);
-    StreamValues values;
+    StreamValues values = stream_values(read, stream.subjects);
     values.place = topic.first_place;
-    values.replicas = read.replicas;
-    values.retention = read.retention == NatsStream::Retention::limits     ? Retention::limits
-                       : read.retention == NatsStream::Retention::interest ? Retention::interest
-                                                                           : Retention::workqueue;
-    values.in_memory = read.in_memory;
-    values.written_later = read.persist_async;
-    values.max_msgs = read.max_msgs;
-    values.max_bytes = read.max_bytes;
-    values.max_msg_size = read.max_msg_size;
-    values.max_age = read.max_age;
-    values.discard_new = read.discard_new;
-    values.duplicate_window = read.duplicate_window;
-    values.discard_new_per_subject = read.discard_new_per_subject;
-    values.max_msgs_per_subject = read.max_msgs_per_subject;
-    values.forms.push_back(subject_form(form_of(stream.subjects)));
     values_.stream_of[topic.first_place] = static_cast<std::uint32_t>(values_.streams.size());
     values_.streams.push_back(values);
   }
-}
-
-void take(const NatsConnection& from, ClientValues& to) {
-  to.ping_interval = from.ping_interval;
-  to.max_pings_out = from.max_pings_out;
-  to.reconnect_wait = from.reconnect_wait;
-  to.reconnect_jitter = from.reconnect_jitter;
-  to.connect_timeout = from.connect_timeout;
-  if (from.send_asap) to.flush_delay = {};
 }
 
 void NatsPlan::read_client(const Scenario& scenario, const Topology& topology, ProcessId process) {
@@ -175,41 +143,21 @@ void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, Pr
   if (observer && find(properties, "ordered") == nullptr) properties.push_back({"ordered", "true", 0});
   const NatsConsumer c = resolve_nats_consumer(
       scenario, properties, spec_, (observer ? "observers." : "stages.") + info.group + ".consumer");
-  InputValues input;
-  input.stream = values_.stream_of[topology.topics[topic].first_place];
-  input.ordered = c.ordered;
-  input.push = c.push;
-  input.pending_msgs = c.pending_msgs_limit;
-  input.pending_bytes = c.pending_bytes_limit;
-  input.double_ack = c.ack_sync;
-  input.deliver = c.deliver == NatsConsumer::Deliver::all    ? DeliverPolicy::all
-                  : c.deliver == NatsConsumer::Deliver::last ? DeliverPolicy::last
-                                                             : DeliverPolicy::new_only;
+  InputValues input = input_values(c, values_.stream_of[topology.topics[topic].first_place]);
   client.pull_expires = c.expires;
   settle_beyond(c.expires + Duration::seconds(1));
-  if (c.ordered) settle_beyond(values_.ordered.heartbeat * 4 + Duration::seconds(6));
   take(c.connection, client);
-  if (!c.ordered) {
-    ConsumerValues wanted;
+  ConsumerValues wanted = consumer_values(c, values_.streams, input.stream);
+  if (c.ordered) {
+    input.consumer = static_cast<std::uint32_t>(values_.ordered.size());
+    settle_beyond(wanted.heartbeat * 4 + Duration::seconds(6));
+    values_.ordered.push_back(std::move(wanted));
+  } else {
     wanted.name = c.durable.empty() ? info.group : c.durable;
-    wanted.stream = input.stream;
     wanted.stage = observer ? static_cast<std::uint32_t>(scenario.stages.size()) : info.index;
-    wanted.ack = c.ack_policy == NatsConsumer::AckPolicy::explicit_ack ? AckPolicy::explicit_ack
-                 : c.ack_policy == NatsConsumer::AckPolicy::all        ? AckPolicy::all
-                                                                       : AckPolicy::none;
-    wanted.deliver = input.deliver;
-    wanted.ack_wait = c.ack_wait;
-    wanted.backoff = c.backoff;
-    wanted.max_deliver = c.max_deliver;
-    wanted.max_ack_pending = c.max_ack_pending < 0 ? 0 : static_cast<std::uint32_t>(c.max_ack_pending);
-    wanted.max_waiting = c.max_waiting;
-    wanted.push = c.push;
-    wanted.grouped = !c.deliver_group.empty();
-    wanted.flow_control = c.flow_control;
-    wanted.heartbeat = c.idle_heartbeat;
-    input.consumer = consumer(wanted);
     settle_beyond(c.ack_wait + Duration::seconds(2));
     for (const Duration wait : c.backoff) settle_beyond(wait + Duration::seconds(2));
+    input.consumer = consumer(wanted);
   }
   client.inputs.push_back(input);
 }

@@ -2,11 +2,13 @@
 // core/scenario/nats_settings.h; the defaults below are nats-server's and nats.c's.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/ids.h"
 #include "core/base/time.h"
+#include "core/scenario/subject_map.h"
 #include "core/workload/distribution.h"
 
 namespace mqlab::sim::nats {
@@ -69,8 +71,11 @@ struct SubjectForm {
 /// [nats-server: server/stream.go]
 struct StreamValues {
   PlaceId place = no_place;
-  /// A message's subject is forms[record.form] with its key; what is published here has the first form.
+  /// A message's subject is forms[record.form] with its key. What is published here has the first form, or
+  /// with a transform that of its partition, from the second on.
   std::vector<SubjectForm> forms;
+  std::optional<SubjectTransform> transform;
+  KeyMatch transformed;  ///< messages of the first form that it applies to
   std::uint32_t replicas = 1;
   Retention retention = Retention::limits;
   bool in_memory = false;      ///< a server's copy ends with it
@@ -97,6 +102,8 @@ struct ConsumerValues {
   std::int64_t max_deliver = -1;
   std::uint32_t max_ack_pending = 1000;  ///< 0 = no limit
   std::uint32_t max_waiting = 512;       ///< pull requests parked at a time
+  std::vector<std::string> filters;      ///< subjects; empty = everything
+  std::vector<KeyMatch> takes;           ///< what they match of each of the stream's forms
   bool push = false;                     ///< messages go to who has subscribed, without being asked for
   bool grouped = false;                  ///< push: subscribers are a queue group, else there is one
   bool flow_control = false;             ///< push: only as much is under way as the client keeps up with
@@ -113,7 +120,7 @@ struct ConsumerValues {
 /// One input of a process.
 struct InputValues {
   std::uint32_t stream = 0;
-  std::uint32_t consumer = 0;  ///< into the plan's consumers; of no meaning when ordered
+  std::uint32_t consumer = 0;  ///< into the plan's consumers, or into its ordered ones
   bool ordered = false;        ///< an ordered consumer of its own: client-side, no acknowledgements
   bool push = false;           ///< always so when ordered
   // Push: what is kept for the application; more is dropped. 0 = no limit.
@@ -157,9 +164,9 @@ struct Values {
   ServerValues server;
   std::vector<StreamValues> streams;
   std::vector<ConsumerValues> consumers;
-  ConsumerValues ordered;             ///< what an ordered consumer has on the server: no acks, in memory
-  std::vector<ClientValues> clients;  ///< by process
-  ProcessId first_node = 0;           ///< node i is process first_node + i
+  std::vector<ConsumerValues> ordered;  ///< what ordered consumers have on the server: no acks, in memory
+  std::vector<ClientValues> clients;    ///< by process
+  ProcessId first_node = 0;             ///< node i is process first_node + i
   /// The stream of a place; no_stream for other brokers' places.
   std::vector<std::uint32_t> stream_of;
 };

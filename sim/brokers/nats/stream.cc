@@ -39,6 +39,10 @@ std::int64_t Stream::first_with(MessageId id) const {
 bool Stream::publish(Op* op, const Packet& packet) {
   Record record = op->record;
   record.stored = cluster_.world().wall();
+  if (values_.transform && values_.transformed.has(record.key)) {
+    const std::string& form = values_.forms.front().form;
+    record.form = (1 + values_.transform->partition_of(form, record.key)) & 15u;
+  }
   if (record.has_id != 0) {
     if (const std::int64_t sequence = first_with(record.id)) {
       // Replicated: an id that is proposed but not yet stored is a conflict, not a duplicate.

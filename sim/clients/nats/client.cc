@@ -23,7 +23,8 @@ NatsClient::NatsClient(NatsCluster& cluster, Process& process)
   inputs_.reserve(values_.inputs.size());
   for (const InputValues& input : values_.inputs) {
     Input& kept = inputs_.emplace_back(cluster.arena());
-    kept.consumer = input.ordered ? cluster.add_ordered(input.stream) : input.consumer;
+    kept.consumer =
+        input.ordered ? cluster.add_ordered(cluster.values().ordered[input.consumer]) : input.consumer;
   }
 }
 

@@ -18,6 +18,8 @@ namespace mqlab::sim::nats {
 namespace {
 /// Subscribing fails while nobody leads the stream; the lab's port tries it again.
 constexpr Duration subscribe_retry = Duration::millis(50);
+/// nats.c: js.h jsOrderedHBInterval
+constexpr Duration ordered_heartbeat = Duration::seconds(5);
 constexpr Duration api_timeout = Duration::seconds(5);  // nats.c: jsDefaultRequestWait
 }  // namespace
 
@@ -145,7 +147,7 @@ void NatsClient::watch_heartbeats(std::uint32_t port) {
     return;
   }
   if (input.watching) return;
-  const Duration beat = cluster_.values().ordered.heartbeat, look = beat * 2;
+  const Duration beat = ordered_heartbeat, look = beat * 2;
   const Instant now = cluster_.world().now();
   const Instant latest = input.heard + beat * ((now - input.heard).ns / beat.ns);
   const std::int64_t looks = (latest - input.subscribed).ns / look.ns + 2;
