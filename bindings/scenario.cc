@@ -2,8 +2,8 @@
 #include <pybind11/stl.h>
 
 #include "bindings/areas.h"
+#include "bindings/errors.h"
 #include "core/base/limits.h"
-#include "core/history/error.h"
 #include "core/scenario/catalogue.h"
 #include "core/scenario/reader.h"
 #include "core/scenario/topology.h"
@@ -29,21 +29,6 @@ std::string_view name_of(Role role) {
       return "lab";
   }
   return "";
-}
-
-/// A C++ ScenarioError becomes mqlab.errors.ScenarioError with its parts, a HistoryError
-/// mqlab.errors.HistoryError.
-void translate(std::exception_ptr pending) {
-  try {
-    if (pending) std::rethrow_exception(pending);
-  } catch (const ScenarioError& e) {
-    const py::object type = py::module_::import("mqlab.errors").attr("ScenarioError");
-    const py::object error = type(e.file, e.line, e.path, e.problem);
-    PyErr_SetObject(type.ptr(), error.ptr());
-  } catch (const HistoryError& e) {
-    const py::object type = py::module_::import("mqlab.errors").attr("HistoryError");
-    PyErr_SetObject(type.ptr(), type(e.what()).ptr());
-  }
 }
 
 Scenario read(const std::string& toml, const std::string& file,
@@ -104,7 +89,7 @@ void bind_topology(py::module_& m) {
 }  // namespace
 
 void bind_scenario(py::module_& m) {
-  py::register_local_exception_translator(&translate);
+  py::register_local_exception_translator(&translate_errors);
   m.attr("SCENARIO_BYTES") = limits::scenario_bytes;
   m.def("setting_catalogue", &settings, py::arg("kind"), py::arg("version"), py::arg("flavour"));
   py::list actions;
@@ -154,6 +139,7 @@ void bind_scenario(py::module_& m) {
                                for (const WorkloadSpec& workload : s.workloads) requests += workload.messages;
                                return requests;
                              })
+      .def_property_readonly("shared_links", [](const Scenario& s) { return s.network.shared(); })
       .def("to_toml", [](const Scenario& s) { return to_toml(s); });
   m.def("read_scenario", &read, py::arg("toml"), py::arg("file"),
         py::arg("overrides") = std::vector<std::pair<std::string, std::string>>());

@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/areas.h"
+#include "bindings/fabric.h"
 #include "bindings/history.h"
 #include "core/faults/anchor.h"
 
@@ -21,14 +22,18 @@ struct SimulatedRun {
   bool faults_reached = true;
 };
 
-SimulatedRun simulate(const Scenario& scenario, const Schedule& schedule) {
+/// `capsule`: none, or what the scenario's network is made of; see bindings/fabric.h.
+SimulatedRun simulate(const Scenario& scenario, const Schedule& schedule,
+                      const std::optional<py::capsule>& capsule) {
+  if (capsule && capsule->name() != std::string_view(fabric_capsule)) throw py::type_error("not a fabric");
+  auto* const fabric = capsule ? capsule->get_pointer<sim::Fabric>() : nullptr;
   row_type();
   SimulatedRun result;
   std::unique_ptr<sim::Setup> setup;
   std::unique_ptr<search::Runner> runner;
   {
     const py::gil_scoped_release release;
-    setup = std::make_unique<sim::Setup>(scenario);
+    setup = std::make_unique<sim::Setup>(scenario, fabric);
     runner = std::make_unique<search::Runner>(*setup, scenario.claims);
     const search::Outcome outcome = runner->run(schedule);
     result.findings.assign(outcome.findings.begin(), outcome.findings.end());
@@ -255,7 +260,7 @@ void bind_search(py::module_& m) {
       .def_readonly("findings", &SimulatedRun::findings)
       .def_readonly("hash", &SimulatedRun::hash)
       .def_readonly("faults_reached", &SimulatedRun::faults_reached);
-  m.def("simulate", &simulate, py::arg("scenario"), py::arg("schedule"));
+  m.def("simulate", &simulate, py::arg("scenario"), py::arg("schedule"), py::arg("fabric") = py::none());
   m.def("spelled_out", &spelled_out, py::arg("scenario"), py::arg("schedule"));
 
   m.def("steps_of", &steps_of, py::arg("anchors"));

@@ -59,14 +59,16 @@ void check_faults(const Scenario& s) {
 
 }  // namespace
 
-Setup::Setup(Scenario given)
-    : scenario(std::move(given)), topology(scenario), latency(scenario.network.latency) {
+Setup::Setup(Scenario given, Fabric* links)
+    : scenario(std::move(given)), topology(scenario), fabric(links), latency(scenario.network.latency) {
   check_faults(scenario);
   bind_faults(scenario, topology);  // for their errors: what they name must be there
   menu_steps(scenario);
-  if (!scenario.network.platform.empty()) {
-    throw ScenarioError(scenario.file, 0, "network.platform",
-                        "SimGrid platforms are not built in here: leave it out for the in-process network");
+  if (scenario.network.shared() && fabric == nullptr) {
+    throw ScenarioError(
+        scenario.file, 0, scenario.network.racks ? "network.racks" : "network.platform",
+        "is for single runs (run, sweep, compare); a search takes the network in the process: "
+        "leave it out");
   }
   for (std::uint32_t b = 0; b < scenario.brokers.size(); ++b) {
     clusters.push_back(plan_cluster(scenario, topology, b));

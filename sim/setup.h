@@ -10,19 +10,22 @@
 #include "core/workload/distribution.h"
 #include "core/workload/generator.h"
 #include "sim/cluster.h"
+#include "sim/network/fabric.h"
 #include "sim/requests.h"
 
 namespace mqlab::sim {
 
 struct Setup {
-  /// Throws ScenarioError for what cannot be simulated or contradicts itself.
-  explicit Setup(Scenario scenario);
+  /// Throws ScenarioError for what cannot be simulated or contradicts itself. `fabric`, which must outlive
+  /// this: for the one run of a scenario whose network has shared links.
+  explicit Setup(Scenario scenario, Fabric* fabric = nullptr);
 
   /// The requests of a producer process; none for others.
   Requests workload_of(ProcessId process, std::uint64_t seed) const;
 
   Scenario scenario;
   Topology topology;
+  Fabric* fabric = nullptr;                            ///< nullptr: the network in the process
   std::vector<std::unique_ptr<ModulePlan>> modules;    ///< by process; none for brokers, auditor, lab
   std::vector<Ports> ports;                            ///< by process
   std::vector<Capabilities> capabilities;              ///< by process

@@ -67,6 +67,7 @@ bool World::step() {
   State& s = *state_;
   if (s.over) return false;
   drain_soon();  // what was asked for between two steps
+  s.network->advance({setup_.scenario.limits.horizon.ns});
   const bool beyond = s.steps >= limits::sim_events_per_run ||
                       (!s.queue.empty() && s.queue.top().at.ns > setup_.scenario.limits.horizon.ns);
   if (s.queue.empty() || at_rest() || beyond) {

@@ -15,7 +15,7 @@
 #include "core/seam/driver.h"
 #include "sim/cluster.h"
 #include "sim/component.h"
-#include "sim/network.h"
+#include "sim/network/network.h"
 #include "sim/queue.h"
 #include "sim/setup.h"
 
@@ -88,6 +88,10 @@ class World {
   Arena& arena() { return arena_; }
   Network& network() { return *state_->network; }
   Instant now() const { return state_->now; }
+  /// When the next event is due; `otherwise` if none is.
+  Instant next_event(Instant otherwise) const {
+    return state_->queue.empty() ? otherwise : state_->queue.top().at;
+  }
   Instant wall() const { return state_->now; }
   void add(Component& component, ProcessId owner);
   void schedule(Instant at, Component& target, std::uint16_t kind, std::uint64_t a = 0, std::uint32_t x = 0,

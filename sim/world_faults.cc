@@ -174,6 +174,7 @@ void World::kill(ProcessId p, bool power_loss) {
     const Component* component = s.components[event.component];
     if (component != nullptr && component->owner != p) s.stash.push_back(event);
   }
+  network().died(p, power_loss);
   if (Process* process = s.processes[p]) {
     process->died();
     for (Component*& component : s.components) {

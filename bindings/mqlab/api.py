@@ -54,12 +54,17 @@ def replay(
 
 def simulate(scenario: Scenario, schedule: _core.Schedule) -> Run:
     """One simulated run under a schedule."""
-    done = _core.simulate(scenario.core, schedule)
-    record = History(scenario, done.rows)
-    verdicts = over_one_run(scenario, done.findings, world="sim", client=scenario.core.flavour, seed=schedule.seed)
-    return Run(
-        scenario, "sim", schedule.seed, record, verdicts, f"{done.hash:016x}", faults_reached=done.faults_reached
-    )
+    if scenario.core.shared_links:
+        from mqlab import simgrid
+
+        over = simgrid.simulate(scenario, schedule)
+        rows, findings, number, reached = over.rows, _core.check(scenario.core, over.rows), over.hash, over.faults_reached
+    else:
+        done = _core.simulate(scenario.core, schedule)
+        rows, findings, number, reached = done.rows, done.findings, done.hash, done.faults_reached
+    record = History(scenario, rows)
+    verdicts = over_one_run(scenario, findings, world="sim", client=scenario.core.flavour, seed=schedule.seed)
+    return Run(scenario, "sim", schedule.seed, record, verdicts, f"{number:016x}", faults_reached=reached)
 
 
 def _say(progress: Note | None, text: str) -> None:

@@ -14,7 +14,7 @@ struct Heading {
   std::string_view table;
   std::string_view title;
 };
-constexpr std::array<Heading, 21> headings = {{
+constexpr std::array<Heading, 22> headings = {{
     {"", "Top level"},
     {"broker", "`[broker]`, `[[brokers]]`"},
     {"client", "`[client]`"},
@@ -30,6 +30,7 @@ constexpr std::array<Heading, 21> headings = {{
     {"distribution", "Distributions of durations"},
     {"observer", "`[[observers]]`, `[observer]`"},
     {"network", "`[network]`"},
+    {"network.racks", "`racks` of the network"},
     {"faults", "`[faults]`: the menu"},
     {"fault", "`[[fault]]`: spelled out"},
     {"fault.at", "`at` of a fault"},

@@ -122,11 +122,30 @@ struct ObserverSpec {
   int line = 0;
 };
 
+/// A platform made here: zones of racks of hosts. Each link has both directions apart; a rack's or zone's
+/// uplink is shared by all that leaves it.
+struct RacksSpec {
+  struct Link {
+    std::uint64_t bytes_per_second;
+    Duration latency;  ///< one way
+  };
+  std::uint32_t zones = 1;
+  std::uint32_t racks = 1;                            ///< of each zone
+  std::uint32_t hosts = 4;                            ///< of each rack
+  Link host = {1'250'000'000, Duration::micros(50)};  ///< 10 Gbit/s
+  Link rack = {5'000'000'000, Duration::micros(25)};
+  Link zone = {12'500'000'000, Duration::micros(250)};
+};
+
 struct NetworkSpec {
   DurationSpec latency = {DurationSpec::Shape::constant, Duration::micros(200), {}};  ///< one way
   double loss = 0;                     ///< share of segments lost (shows as delay: the transport resends)
   std::uint64_t bytes_per_second = 0;  ///< of each connection; 0 = no limit
-  std::string platform;                ///< SimGrid platform file; empty = in-process network
+  std::string platform;                ///< SimGrid platform file, relative to the scenario's
+  std::optional<RacksSpec> racks;      ///< or a platform made here
+  Properties place;                    ///< host by process, or by group for all of its processes
+  /// Links shared between connections, by SimGrid. Otherwise the network in the process.
+  bool shared() const { return racks.has_value() || !platform.empty(); }
 };
 
 enum class Action : std::uint8_t {

@@ -181,13 +181,33 @@ class Writer {
 
   void write(const NetworkSpec& n, const LimitsSpec& l) {
     table("network");
-    value("latency", distribution(n.latency));
     value("loss", number(n.loss));
-    value("bandwidth", n.bytes_per_second == 0 ? "\"\"" : text(format_bytes(n.bytes_per_second) + "/s"));
-    value("platform", text(n.platform));
+    if (!n.shared()) {
+      value("latency", distribution(n.latency));
+      value("bandwidth", n.bytes_per_second == 0 ? "\"\"" : rate(n.bytes_per_second));
+    }
+    if (!n.platform.empty()) value("platform", text(n.platform));
+    if (n.racks) value("racks", racks(*n.racks));
+    map("network.place", n.place);
     table("limits");
     value("horizon", span(l.horizon));
     value("live_timeout", span(l.live_timeout));
+  }
+
+  static std::string rate(std::uint64_t bytes_per_second) {
+    return text(format_bytes(bytes_per_second) + "/s");
+  }
+
+  static std::string racks(const RacksSpec& r) {
+    std::string out = "{ zones = " + std::to_string(r.zones) + ", racks = " + std::to_string(r.racks) +
+                      ", hosts = " + std::to_string(r.hosts);
+    const auto link = [&out](const std::string& name, const RacksSpec::Link& of) {
+      out += ", " + name + " = " + rate(of.bytes_per_second) + ", " + name + "_latency = " + span(of.latency);
+    };
+    link("host", r.host);
+    link("rack", r.rack);
+    link("zone", r.zone);
+    return out + " }";
   }
 
   void write(const LiveSpec& l) {

@@ -1,5 +1,6 @@
-// The in-process network: latency by distribution, first in first out per connection, loss as retransmission
-// delay, bandwidth, partitions. Bytes on the wire are delivered to a component as one event.
+// The network between processes: first in first out per connection, loss as retransmission delay, partitions.
+// In the process, latency is drawn from a distribution and each connection has its own bandwidth; over a
+// fabric, both come from a platform's links. Bytes on the wire are delivered to a component as one event.
 #pragma once
 #include <cstdint>
 
@@ -8,6 +9,7 @@
 #include "core/base/ring.h"
 #include "core/base/time.h"
 #include "sim/component.h"
+#include "sim/network/flows.h"
 
 namespace mqlab::sim {
 
@@ -24,11 +26,20 @@ class Network {
             std::uint32_t x = 0, std::uint32_t y = 0, Duration extra = {});
 
   bool reachable(ProcessId from, ProcessId to) const { return cut_[index(from, to)] == 0; }
-  /// One direction only.
-  void cut(ProcessId from, ProcessId to) { ++cut_[index(from, to)]; }
+  /// One direction only. What has left the sender still arrives.
+  void cut(ProcessId from, ProcessId to);
   void join(ProcessId from, ProcessId to);
   /// A new connection: what is still under way on the old one no longer holds up what follows.
-  void reconnected(ProcessId from, ProcessId to) { last_[index(from, to)] = {}; }
+  void reconnected(ProcessId from, ProcessId to);
+  /// A process died: what was still to be sent to it is dropped, and with its machine also what it was
+  /// sending.
+  void died(ProcessId process, bool power_loss);
+  /// Over a fabric: what is under way takes its course up to the world's next event. Otherwise nothing.
+  void advance(Instant horizon) {
+    if (flows_ != nullptr) flows_->advance(horizon);
+  }
+  /// Over a fabric everything that is sent takes part in its links' load: nothing may be computed beforehand.
+  bool shared() const { return flows_ != nullptr; }
   /// One delay as send() would draw it next, for what closes a connection.
   Duration delay(ProcessId from, ProcessId to);
 
@@ -41,6 +52,7 @@ class Network {
   };
   std::size_t index(ProcessId from, ProcessId to) const { return std::size_t{from} * processes_ + to; }
   void transmit(ProcessId from, ProcessId to, std::uint32_t bytes, SimEvent event, Duration extra);
+  Duration latency(ProcessId from, ProcessId to, std::size_t connection, std::uint32_t n) const;
 
   World& world_;
   std::uint32_t processes_;
@@ -48,6 +60,7 @@ class Network {
   Vec<Instant> last_;        // by connection: when its latest bytes arrive
   Vec<std::uint32_t> sent_;  // by connection: number of the next draw
   Ring<Held> held_;          // waiting behind a cut, oldest first
+  Flows* flows_ = nullptr;   // over a fabric
 };
 
 }  // namespace mqlab::sim

@@ -1,4 +1,4 @@
-#include "sim/network.h"
+#include "sim/network/network.h"
 
 #include <algorithm>
 
@@ -22,6 +22,9 @@ Network::Network(World& world, std::uint32_t processes)
   cut_.resize(connections, 0);
   last_.resize(connections);
   sent_.resize(connections, 0);
+  if (Fabric* fabric = world.setup().fabric) {
+    flows_ = world.arena().make<Flows>(world, *fabric, processes);
+  }
 }
 
 void Network::send(ProcessId from, Component& to, std::uint32_t bytes, std::uint16_t kind, std::uint64_t a,
@@ -36,14 +39,20 @@ void Network::send(ProcessId from, Component& to, std::uint32_t bytes, std::uint
   }
 }
 
+Duration Network::latency(ProcessId from, ProcessId to, std::size_t connection, std::uint32_t n) const {
+  const Setup& setup = world_.setup();
+  if (setup.fabric != nullptr) return setup.fabric->latency(from, to);
+  if (world_.zero_jitter()) return setup.latency.median();
+  return setup.latency.sample(world_.draw(Purpose::network_latency, connection, n));
+}
+
 Duration Network::delay(ProcessId from, ProcessId to) {
-  const NetworkSpec& spec = world_.setup().scenario.network;
-  if (world_.zero_jitter()) return world_.setup().latency.median();
+  const double loss = world_.setup().scenario.network.loss;
   const std::size_t connection = index(from, to);
-  const std::uint32_t n = sent_[connection]++;
-  Duration delay = world_.setup().latency.sample(world_.draw(Purpose::network_latency, connection, n));
-  if (spec.loss > 0) {
-    const auto threshold = static_cast<std::uint64_t>(spec.loss * 18446744073709549568.0);
+  const std::uint32_t n = world_.zero_jitter() ? 0 : sent_[connection]++;
+  Duration delay = latency(from, to, connection, n);
+  if (loss > 0 && !world_.zero_jitter()) {
+    const auto threshold = static_cast<std::uint64_t>(loss * 18446744073709549568.0);
     Duration wait = retransmission;
     for (unsigned i = 0; i < retransmissions_at_most; ++i, wait = wait * 2) {
       if (world_.draw(Purpose::network_loss, connection, n, i) >= threshold) break;
@@ -54,6 +63,10 @@ Duration Network::delay(ProcessId from, ProcessId to) {
 }
 
 void Network::transmit(ProcessId from, ProcessId to, std::uint32_t bytes, SimEvent event, Duration extra) {
+  if (flows_ != nullptr && !world_.setup().fabric->local(from, to)) {
+    const Duration lost = delay(from, to) - world_.setup().fabric->latency(from, to);
+    return flows_->send(from, to, bytes, event, lost + extra);
+  }
   const std::uint64_t rate = world_.setup().scenario.network.bytes_per_second;
   const Duration sending =
       rate == 0 ? Duration{} : Duration{static_cast<std::int64_t>(bytes * 1'000'000'000ull / rate)};
@@ -62,6 +75,26 @@ void Network::transmit(ProcessId from, ProcessId to, std::uint32_t bytes, SimEve
   last = std::max(arrives, last) + sending;
   event.at = last;
   world_.push(event);
+}
+
+void Network::cut(ProcessId from, ProcessId to) {
+  ++cut_[index(from, to)];
+  if (flows_ == nullptr) return;
+  flows_->stop(from, to, [&](const Flows::Message& m) { held_.push_back({m.event, m.bytes, from, to}); });
+}
+
+void Network::reconnected(ProcessId from, ProcessId to) {
+  last_[index(from, to)] = {};
+  if (flows_ != nullptr) flows_->reconnected(from, to);
+}
+
+void Network::died(ProcessId process, bool power_loss) {
+  if (flows_ == nullptr) return;
+  const auto drop = [](const Flows::Message&) {};
+  for (ProcessId other = 0; other < processes_; ++other) {
+    flows_->stop(other, process, drop);
+    if (power_loss) flows_->stop(process, other, drop);
+  }
 }
 
 void Network::join(ProcessId from, ProcessId to) {
