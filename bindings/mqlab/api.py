@@ -58,7 +58,12 @@ def simulate(scenario: Scenario, schedule: _core.Schedule) -> Run:
         from mqlab import simgrid
 
         over = simgrid.simulate(scenario, schedule)
-        rows, findings, number, reached = over.rows, _core.check(scenario.core, over.rows), over.hash, over.faults_reached
+        rows, findings, number, reached = (
+            over.rows,
+            _core.check(scenario.core, over.rows),
+            over.hash,
+            over.faults_reached,
+        )
     else:
         done = _core.simulate(scenario.core, schedule)
         rows, findings, number, reached = done.rows, done.findings, done.hash, done.faults_reached

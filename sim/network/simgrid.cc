@@ -1,5 +1,6 @@
 #include "sim/network/simgrid.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <csignal>
@@ -7,7 +8,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 #include <simgrid/kernel/resource/Action.hpp>
 #include <simgrid/s4u.hpp>
@@ -105,14 +105,12 @@ class SimGridFabric final : public Fabric {
     run_until(static_cast<double>(now.ns) * 1e-9);
     std::erase_if(resend_, [&](const Resend& r) { return r.flow.number == flow; });
     std::erase_if(ended_, [&](const Ended& e) { return e.flow == flow; });
-    for (auto& [activity, comm] : under_way_) {
-      if (comm.flow.number != flow) continue;
-      const sg::CommPtr stopped = comm.comm;
-      under_way_.erase(activity);  // first: cancelling reports a change
-      stopped->suspend();  // gives its shares back at once; a cancelled one keeps them up to the next change
-      stopped->cancel();
-      return;
-    }
+    const auto at = std::ranges::find(under_way_, flow, [](const UnderWay& u) { return u.flow.number; });
+    if (at == under_way_.end()) return;
+    const sg::CommPtr stopped = at->comm;
+    under_way_.erase(at);  // first: cancelling reports a change
+    stopped->suspend();    // gives its shares back at once; a cancelled one keeps them up to the next change
+    stopped->cancel();
   }
 
   Ended next(Instant until) override {
@@ -195,14 +193,15 @@ class SimGridFabric final : public Fabric {
     const sg::CommPtr comm = sg::Comm::sendto_init(hosts_[flow.from], hosts_[flow.to]);
     comm->set_payload_size(flow.bytes);
     comm->detach();
-    under_way_.emplace(comm->get_impl(), UnderWay{flow, comm});
+    under_way_.push_back({flow, comm});
   }
 
   void changed(const Action& action) {
-    const auto at = under_way_.find(action.get_activity());
+    const auto at = std::ranges::find(under_way_, action.get_activity(),
+                                      [](const UnderWay& u) { return u.comm->get_impl(); });
     if (at == under_way_.end()) return;
     const double now = sg::Engine::get_clock();
-    const Flow flow = at->second.flow;
+    const Flow flow = at->flow;
     if (action.get_state() == Action::State::FINISHED) {
       ended_.push_back({flow.number, {std::llround(now * 1e9)}});
     } else if (action.get_state() == Action::State::FAILED) {
@@ -216,8 +215,7 @@ class SimGridFabric final : public Fabric {
   sg::Engine& engine_;
   std::vector<sg::Host*> hosts_;   // by process
   std::vector<Duration> latency_;  // by process and process
-  // Looked up by address, never walked in its order but to find one.
-  std::unordered_map<const void*, UnderWay> under_way_;
+  std::vector<UnderWay> under_way_;
   std::deque<Ended> ended_;    // not told yet
   std::deque<Resend> resend_;  // soonest first
 };
