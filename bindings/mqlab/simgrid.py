@@ -12,13 +12,17 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mqlab import _core
 from mqlab.errors import BrokerError, ScenarioError
+from mqlab.live import guard
 from mqlab.scenario import Scenario
+
+_GUARD = Path(guard.__file__)
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ def simulate(scenario: Scenario, schedule: _core.Schedule) -> Done:
     if importlib.util.find_spec("mqlab._simgrid") is None:
         raise ScenarioError(scenario.file, 0, key, "this mqlab was built without SimGrid (Debian: libsimgrid-dev)")
     schedule_fields = (schedule.seed, schedule.masked, schedule.zero_jitter, schedule.order, schedule.overtakes)
-    command = [sys.executable, "-m", "mqlab.simgrid"]
+    # Bound to this process's life by the kernel.
+    command = [sys.executable, str(_GUARD), str(os.getpid()), sys.executable, "-m", "mqlab.simgrid"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         try:
             given = pickle.dumps((scenario, schedule_fields))

@@ -36,7 +36,8 @@ LIBRARY_HOMES = {  # what is included → the only places it may be included fro
     r"^Eigen/": r"^core/stats/|^core/modules/vector_store[^/]*$",
     r"^pybind11/": r"^bindings/",
 }
-NOT_IN_HEADERS = re.compile(r"^(nlohmann/|toml\+\+/|toml\.hpp|simgrid/|xbt|Eigen/)")
+# Names alone (json_fwd.hpp) weigh nothing.
+NOT_IN_HEADERS = re.compile(r"^(nlohmann/(?!json_fwd\.hpp$)|toml\+\+/|toml\.hpp|simgrid/|xbt|Eigen/)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
