@@ -16,8 +16,6 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || named(names, name);
 }
 
-bool request_action(Action action) { return action == Action::delay || action == Action::drop_response; }
-
 /// Which processes' rows are anchors: those of stages, unless the menu names others.
 bool anchors_at(const Scenario& scenario, const ProcessInfo& process) {
   const auto& targets = scenario.menu.targets;
@@ -47,7 +45,7 @@ void collect_deeds(const Scenario& scenario, const Topology& topology, Candidate
   };
   for (const Action action : menu.menu) {
     for (const Duration heal : heals) {
-      if (request_action(action)) {
+      if (of_request(action)) {
         found.request_deeds.push_back({action, "", heal, {}});
         continue;
       }

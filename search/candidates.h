@@ -40,7 +40,7 @@ struct Candidates {
   std::vector<Group> groups;
   std::vector<AnchorPoint> anchors;  ///< in the order of the run, from the last of its faults on
   std::vector<Deed> deeds;           ///< for application steps
-  std::vector<Deed> request_deeds;   ///< further ones, for client requests only (delay, drop_response)
+  std::vector<Deed> request_deeds;   ///< further ones, for client requests only (delay, drop_response, reset)
   bool faults_reached = true;        ///< the run's own faults were all carried out
 
   std::uint64_t count() const;

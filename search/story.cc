@@ -130,6 +130,8 @@ class Teller {
         return "HAS ITS REQUEST HELD BACK";
       case Action::drop_response:
         return "LOSES THE ANSWER TO ITS REQUEST";
+      case Action::reset:
+        return "HAS ITS CONNECTION BROKEN, ITS REQUEST BEING SENT";
       case Action::clock_jump:
         return "HAS ITS CLOCK MOVED";
     }

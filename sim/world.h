@@ -27,6 +27,7 @@ class Store;
 struct RequestFault {
   Duration delay = {};       ///< hold the request back so long
   bool answer_lost = false;  ///< it is carried out, but its answer never arrives
+  bool reset = false;        ///< it gets through, and the connection behind it breaks
 };
 
 class World {

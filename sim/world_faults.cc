@@ -100,6 +100,9 @@ Gate World::strike(const Fault& fault, ProcessId target, ProcessId current) {
     case Action::drop_response:
       state_->request_fault.answer_lost = true;
       return Gate::go;
+    case Action::reset:
+      state_->request_fault.reset = true;
+      return Gate::go;
     case Action::clock_jump:
       break;
   }
@@ -147,6 +150,7 @@ void World::heal(std::uint32_t number, ProcessId target) {
       break;
     case Action::delay:
     case Action::drop_response:
+    case Action::reset:
     case Action::clock_jump:
       break;
   }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SCHEMA = "mqlab.matrix/1"
 NO_FAULT = "none"
 REQUEST, STEP = "client request", "application step"
-_OF_REQUESTS = ("delay", "drop_response")  # they happen to a request; all others to a process
+_OF_REQUESTS = ("delay", "drop_response", "reset")  # they happen to a request; all others to a process
 
 BOTH = "violated in both"
 NONE = "none found in both"

@@ -79,6 +79,8 @@ std::string_view name_of(Action action) {
       return "delay";
     case Action::drop_response:
       return "drop_response";
+    case Action::reset:
+      return "reset";
     case Action::clock_jump:
       return "clock_jump";
   }

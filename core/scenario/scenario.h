@@ -156,6 +156,7 @@ enum class Action : std::uint8_t {
   partition,
   delay,
   drop_response,
+  reset,  ///< the connection a request went out on breaks
   clock_jump,
 };
 
@@ -234,6 +235,10 @@ std::vector<std::string> retry_topics(const StageSpec& stage);
 
 std::string_view name_of(BrokerKind kind);
 std::string_view name_of(Flavour flavour);
+/// Happens to one request of a client on its way; all others to a process.
+constexpr bool of_request(Action action) {
+  return action == Action::delay || action == Action::drop_response || action == Action::reset;
+}
 std::string_view name_of(Action action);
 
 }  // namespace mqlab

@@ -7,7 +7,7 @@ namespace mqlab::live {
 namespace {
 
 /// What happens to one request happens on its way: the lab's proxy counts and does it.
-bool proxied(Action action) { return action == Action::delay || action == Action::drop_response; }
+bool proxied(Action action) { return of_request(action); }
 
 }  // namespace
 

@@ -21,7 +21,7 @@ from support import call
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = [path for path in sorted((ROOT / "experiments").glob("*.toml")) if not mqlab.load(path).core.shared_links]
 ROW = _core.ROW.names
-ACTIONS = ["kill", "restart", "pause", "power_loss", "partition", "delay", "drop_response"]
+ACTIONS = ["kill", "restart", "pause", "power_loss", "partition", "delay", "drop_response", "reset"]
 
 
 def mesh(path: Path, hosts: list[str], bandwidth: str) -> None:
@@ -64,7 +64,7 @@ def test_without_contention_the_histories_are_equal(path: Path, tmp_path: Path) 
 def test_every_fault_is_the_same_over_both_networks(name: str, action: str, hit: str, tmp_path: Path) -> None:
     scenario = mqlab.load(ROOT / "experiments" / f"{name}.toml")
     stage = scenario.core.stages[0].name
-    if action in ("delay", "drop_response"):  # of a client's request, so the broker is where it goes
+    if action in ("delay", "drop_response", "reset"):  # of a client's request, so the broker is where it goes
         step = {"kafka": "request.fetch", "nats": "request.ack"}[scenario.core.brokers[0].kind]
         fault: dict[str, Any] = {"at": {"process": stage, "step": step, "nth": 1 if hit == "broker" else 2}}
     else:

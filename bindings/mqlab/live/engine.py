@@ -162,7 +162,7 @@ class Engine:
         self.cluster.proxies.arm(
             Rule(
                 kind=str(fault["step"]).removeprefix("request."), owners=frozenset(numbers), nth=fault["nth"],
-                delay=fault["heal"] / 1e9 if fault["action"] == "delay" else None, matched=matched,
+                action=fault["action"], delay=fault["heal"] / 1e9, matched=matched,
             )
         )  # fmt: skip
 

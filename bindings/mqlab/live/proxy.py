@@ -1,4 +1,5 @@
-"""The lab's proxy between clients and brokers: it finds one request, and delays it or loses its answer.
+"""The lab's proxy between clients and brokers: it finds one request, and delays it, loses its answer, or breaks the
+connection behind it.
 
 One listener for each broker node, whose address the node advertises to clients; brokers talk to each other past it.
 Bytes pass as they come, cut at the protocol's frames (frames.py). A request that is held keeps back what follows it on
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +31,8 @@ class Rule:
     kind: str  # "end_txn", "publish" …
     owners: frozenset[str]  # names of the clients whose requests count
     nth: int
-    delay: float | None  # seconds; None: the answer is lost
+    action: str  # "delay", "drop_response", "reset"
+    delay: float  # seconds
     matched: Callable[[str], None]
     seen: int = 0
 
@@ -38,6 +42,21 @@ class Rule:
             return False
         self.seen += 1
         return self.seen == self.nth
+
+
+@dataclass(eq=False)
+class _Connection:
+    """A client's, to one node."""
+
+    target: int
+    dialect: Dialect
+    writer: asyncio.StreamWriter
+
+    def abort(self) -> None:
+        """The client gets a reset at once, and nothing that was still on its way."""
+        peer = self.writer.get_extra_info("socket")
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
 
 
 class Proxies:
@@ -52,6 +71,7 @@ class Proxies:
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._rule: Rule | None = None
+        self._open: set[_Connection] = set()
 
     def start(self, targets: list[int]) -> None:
         self._thread.start()
@@ -100,34 +120,49 @@ class Proxies:
             writer.close()  # the node is down: the client sees a connection that ends at once
             return
         dialect = dialect_of(self._kind)
+        connection = _Connection(target, dialect, writer)
+        self._open.add(connection)
         down = asyncio.ensure_future(self._answers(dialect, up_reader, writer))
         try:
-            await self._requests(dialect, reader, up_writer)
+            await self._requests(connection, reader, up_writer)
         finally:
+            self._open.discard(connection)
             down.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await down
             for end in (writer, up_writer):
                 end.close()
 
-    async def _requests(self, dialect: Dialect, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _requests(
+        self, connection: _Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         with contextlib.suppress(OSError):
             while chunk := await reader.read(_CHUNK):
-                for frame in dialect.requests(chunk):
-                    await self._pass(dialect, frame)
+                for frame in connection.dialect.requests(chunk):
+                    rule = self._matching(connection.dialect, frame)
+                    if rule is not None and rule.action == "delay":
+                        await asyncio.sleep(rule.delay)
                     writer.write(frame.data)
+                    if rule is not None and rule.action == "reset":
+                        await writer.drain()
+                        self._reset(connection)
                 await writer.drain()
 
-    async def _pass(self, dialect: Dialect, frame: Frame) -> None:
+    def _matching(self, dialect: Dialect, frame: Frame) -> Rule | None:
+        """The rule, if this is its request; it is told at once."""
         rule = self._rule
         if rule is None or not rule.wants(frame, dialect.owner):
-            return
+            return None
         self._rule = None
-        if rule.delay is None:
+        if rule.action == "drop_response":
             dialect.lose_answer(frame)
         rule.matched(dialect.owner)
-        if rule.delay is not None:
-            await asyncio.sleep(rule.delay)
+        return rule
+
+    def _reset(self, hit: _Connection) -> None:
+        for connection in self._open:
+            if connection.target == hit.target and connection.dialect.owner == hit.dialect.owner:
+                connection.abort()
 
     @staticmethod
     async def _answers(dialect: Dialect, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

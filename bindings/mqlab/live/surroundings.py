@@ -8,7 +8,7 @@ from typing import Any
 
 from mqlab.errors import BrokerError
 
-REQUEST_ACTIONS = {"delay", "drop_response"}  # done by the proxy, to one request
+REQUEST_ACTIONS = {"delay", "drop_response", "reset"}  # done by the proxy, to one request
 _AROUND_BROKERS = {*REQUEST_ACTIONS, "partition"}
 
 
@@ -44,7 +44,7 @@ def surroundings_of(
         proxies=bool(actions & REQUEST_ACTIONS),
     )
     if needed.network and needed.proxies:
-        raise CannotRunLive("partition together with delay or drop_response: the live world does one or the other")
+        raise CannotRunLive("partition together with delay, drop_response or reset: the live world does one or the other")
     _possible(needed)
     return needed
 

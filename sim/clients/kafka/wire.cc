@@ -126,6 +126,10 @@ std::uint32_t Wire::send_request(NodeIndex index, RequestKind kind, Request* req
   timeouts_.set_by(world, client_, due::timeouts, limit);
   const std::uint32_t correlation = request->correlation;
   transmit(node, over, address, bytes, fault.delay, connecting);
+  if (fault.reset) {
+    world.after(connecting + world.network().delay(node.process, self), client_, due::disconnected, 0, index,
+                node.generation);
+  }
   return correlation;
 }
 

@@ -159,6 +159,11 @@ void NatsClient::request(OpKind kind, Duration& delay) {
                                                    : RequestKind::ack;
   const RequestFault fault = cluster_.world().request(process_, name);
   delay = delay + fault.delay;
+  if (fault.reset) {
+    World& world = cluster_.world();
+    const Duration through = delay + world.network().delay(connection_->node, process_.self());
+    world.after(through, *this, ClientEvent::disconnected, 0, connection_->epoch);
+  }
   if (!fault.answer_lost) return;
   for (Op* op = first_; op != nullptr; op = op->next) {
     if (same(*op)) op->answer_lost = true;
