@@ -44,7 +44,9 @@ def surroundings_of(
         proxies=bool(actions & REQUEST_ACTIONS),
     )
     if needed.network and needed.proxies:
-        raise CannotRunLive("partition together with delay, drop_response or reset: the live world does one or the other")
+        raise CannotRunLive(
+            "partition together with delay, drop_response or reset: the live world does one or the other"
+        )
     _possible(needed)
     return needed
 
