@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from mqlab import _core
 from mqlab.diagram import space_time
 from mqlab.errors import ScenarioError
-from mqlab.scenario import Scenario, load, toml_value
+from mqlab.input_text import read_text
+from mqlab.scenario import MAX_BYTES, Scenario, load, toml_value
 
 if TYPE_CHECKING:
     from mqlab.history import History
@@ -129,29 +130,76 @@ def read_counterexample(path: str | Path) -> Counterexample:
     if not is_counterexample(file):
         load(file)  # says so if it is not even a scenario
         raise ScenarioError(str(file), 0, "", "is a scenario, not a counterexample: it has no [counterexample] table")
-    text, _, rest = file.read_text(encoding="utf-8").partition(_MARK)
+    text, _, rest = read_text(str(file), MAX_BYTES, "a counterexample").partition(_MARK)
     scenario = Scenario(text + "\n", str(file))
     line = text.count("\n") + 2
     try:
-        about = tomllib.loads(rest)
-        messages = about.get("messages")
-        return Counterexample(
-            path=file,
-            scenario=scenario,
-            claim=str(about["claim"]),
-            seed=int(about["seed"]),
-            messages=tuple(int(m) for m in messages) if messages is not None else None,
-            zero_jitter=bool(about["zero_jitter"]),
-            schedule=about.get("schedule"),
-            story=tuple(str(step) for step in about["story"]),
-            order=int(about.get("order", 0)),
-            overtakes=tuple((int(choice), int(pick)) for choice, pick in about.get("overtakes", ())),
-            causes=tuple(str(cause) for cause in about.get("causes", ())),
-        )
-    except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
-        raise ScenarioError(str(file), line, "counterexample", str(error)) from None
-    except KeyError as error:
-        raise ScenarioError(str(file), line, f"counterexample.{error.args[0]}", "is missing") from None
+        table = tomllib.loads(rest)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ScenarioError(str(file), line, "counterexample", " ".join(str(error).split())) from None
+    about = _Table(str(file), line, rest, table)
+    requests = scenario.core.requests
+    return Counterexample(
+        path=file,
+        scenario=scenario,
+        claim=about.one("claim", "the scope of a claim that the scenario makes", _one_of(scenario)),
+        seed=about.one("seed", "a whole number of 64 bits, from 0 on", _whole(2**64 - 1)),
+        messages=about.some("messages", f"a list of requests' ids, 1 to {requests:,}", _whole(requests, 1)),
+        zero_jitter=about.one("zero_jitter", "true or false", lambda value: isinstance(value, bool)),
+        schedule=about.maybe("schedule", "a whole number from 0 on", _whole(2**63 - 1)),
+        story=about.some("story", "a list of sentences", _is_text) or (),
+        order=int(about.maybe("order", 'a 64 bit number in quotes, "7"', _is_order) or 0),
+        overtakes=tuple((a, b) for a, b in about.some("overtakes", "a list of pairs [MOMENT, WHICH]", _is_pair) or ()),
+        causes=about.some("causes", "a list of sentences", _is_text) or (),
+    )
+
+
+class _Table:
+    """The table [counterexample] of a file, each value as it must be. Raises ScenarioError with its line."""
+
+    def __init__(self, file: str, first_line: int, text: str, values: dict[str, Any]) -> None:
+        self._file, self._first, self._text, self._values = file, first_line, text, values
+
+    def maybe(self, key: str, should: str, right: Callable[[Any], bool]) -> Any:
+        value = self._values.get(key)
+        if value is not None and not right(value):
+            raise self._wrong(key, f"must be {should}")
+        return value
+
+    def one(self, key: str, should: str, right: Callable[[Any], bool]) -> Any:
+        if key not in self._values:
+            raise ScenarioError(self._file, self._first, f"counterexample.{key}", f"is missing: {should}")
+        return self.maybe(key, should, right)
+
+    def some(self, key: str, should: str, right: Callable[[Any], bool]) -> tuple[Any, ...] | None:
+        values = self.maybe(key, should, lambda value: isinstance(value, list) and all(map(right, value)))
+        return None if values is None else tuple(values)
+
+    def _wrong(self, key: str, problem: str) -> ScenarioError:
+        found = re.search(rf"(?m)^\s*[\"']?{key}[\"']?\s*=", self._text)
+        line = self._first + 1 + self._text[: found.end()].count("\n") if found else self._first
+        return ScenarioError(self._file, line, f"counterexample.{key}", problem)
+
+
+def _whole(most: int, least: int = 0) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_order(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[0-9]{1,20}", value) is not None and int(value) < 2**64
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_whole(2**32 - 1), value))
+
+
+def _one_of(scenario: Scenario) -> Callable[[Any], bool]:
+    scopes = {claim.scope for claim in scenario.core.claims}
+    return lambda value: value in scopes if isinstance(value, str) else False
 
 
 def from_report(

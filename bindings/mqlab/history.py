@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mqlab import _core
 from mqlab.errors import HistoryError
+from mqlab.input_text import as_written
 from mqlab.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -118,6 +119,11 @@ def read_parquet(path: Path, scenario: Scenario | None = None) -> History:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise HistoryError(f"{path} is no history: {str(error).splitlines()[0]}") from None
+    with as_written(path):
+        return _of_table(table, path, scenario)
+
+
+def _of_table(table: Any, path: Path, scenario: Scenario | None) -> History:
     about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
     if about.get("schema") != SCHEMA:
         raise HistoryError(f"{path} is not of schema {SCHEMA}")

@@ -1,10 +1,12 @@
-"""Files that users wrote, read whole or refused in one line."""
+"""Files that users wrote, or may have changed: read whole or refused in one line."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
-from mqlab.errors import ScenarioError
+from mqlab.errors import HistoryError, ScenarioError
 
 
 def read_text(file: str, most_bytes: int, what: str) -> str:
@@ -19,3 +21,13 @@ def read_text(file: str, most_bytes: int, what: str) -> str:
         raise ScenarioError(file, 0, "", f"is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise ScenarioError(file, 0, "", f"cannot be read: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def as_written(path: Path) -> Iterator[None]:
+    """What a file does not hold, or holds otherwise than it was written, becomes a HistoryError."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
+        raise HistoryError(f"{path} is not as mqlab wrote it: {what}") from None

@@ -84,8 +84,8 @@ def write_json(path: Path, document: object) -> None:
 def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise HistoryError(f"{path} cannot be read: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise HistoryError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
 
 
 def environment(scenario: Scenario, world: str, seed: int, more: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mqlab import result
 from mqlab.errors import HistoryError
 from mqlab.history import History, read_parquet
+from mqlab.input_text import as_written
 from mqlab.measure import Latency, Measures
 from mqlab.scenario import Scenario, load
 from mqlab.verdicts import SCHEMA, ClaimVerdict, Verdicts
@@ -85,6 +86,20 @@ class Run:
         return plots.latency_of([self])
 
 
+_OF_ALL_RUNS = {
+    "mqlab",
+    "revision",
+    "world",
+    "seed",
+    "client",
+    "brokers",
+    "python",
+    "machine",
+    "system",
+    "processors",
+}
+
+
 def read_run(folder: str | Path) -> Run:
     """A run from its result folder. Raises HistoryError when the folder is not a whole one."""
     path = Path(folder)
@@ -92,29 +107,24 @@ def read_run(folder: str | Path) -> Run:
     if missing:
         raise HistoryError(f"{path} is no result folder: {', '.join(missing)} is missing")
     scenario = load(path / "scenario.toml")
-    environment = result.read_json(path / "environment.json")
-    summary = result.read_json(path / "result.json")["mqlab"]
-    known = {
-        "mqlab",
-        "revision",
-        "world",
-        "seed",
-        "client",
-        "brokers",
-        "python",
-        "machine",
-        "system",
-        "processors",
-    }
+    with as_written(path / "environment.json"):
+        environment = result.read_json(path / "environment.json")
+        details = {key: value for key, value in environment.items() if key not in _OF_ALL_RUNS}
+        world, seed = str(environment["world"]), int(environment["seed"])
+    with as_written(path / "result.json"):
+        summary = result.read_json(path / "result.json")["mqlab"]
+        hashed, reached = str(summary["hash"]), bool(summary["faults_reached"])
+    with as_written(path / "verdicts.json"):
+        verdicts = _read_verdicts(path / "verdicts.json")
     return Run(
         scenario=scenario,
-        world=environment["world"],
-        seed=environment["seed"],
+        world=world,
+        seed=seed,
         record=read_parquet(path / "history.parquet", scenario),
-        verdicts=_read_verdicts(path / "verdicts.json"),
-        hash=summary["hash"],
-        faults_reached=summary["faults_reached"],
-        details={key: value for key, value in environment.items() if key not in known},
+        verdicts=verdicts,
+        hash=hashed,
+        faults_reached=reached,
+        details=details,
         folder=path,
     )
 
