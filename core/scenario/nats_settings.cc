@@ -104,6 +104,35 @@ void check_filters(const Values& v, NatsConsumer& c) {
   if (c.ordered && c.filters.size() > 1) v.fail(key, "an ordered consumer of nats.c takes one filter");
 }
 
+/// [nats-server: stream.go checkStreamCfg, errors 10031, 10034]
+void check_origins(const Values& v, const Scenario& scenario, const TopicSpec& spec, NatsStream& s) {
+  s.mirror = v.text("mirror");
+  s.sources = v.list("sources");
+  if (s.mirror.empty() && s.sources.empty()) return;
+  const char* key = s.mirror.empty() ? "sources" : "mirror";
+  if (!s.mirror.empty() && !s.sources.empty()) v.fail("mirror", "a mirror has no sources");
+  if (!s.mirror.empty() && spec.subjects != std::vector{spec.name + ".>"})
+    v.fail("mirror", "a mirror has no subjects of its own");
+  for (const char* other : {"discard_new_per_subject", "subject_transform_src", "retention"}) {
+    if (v.is_set(other)) v.fail(other, "is not modelled together with " + std::string(key));
+  }
+  if (s.discard_new) v.fail("discard", "is not modelled together with " + std::string(key));
+  std::vector<std::string> names = s.sources;
+  if (!s.mirror.empty()) names.push_back(s.mirror);
+  for (const std::string& name : names) {
+    const auto origin = std::ranges::find(scenario.topics, name, &TopicSpec::name);
+    if (origin == scenario.topics.end() || origin->broker != spec.broker)
+      v.fail(key, "there is no stream " + quoted(name) + " on that broker");
+    if (find(origin->properties, "mirror") != nullptr || find(origin->properties, "sources") != nullptr)
+      v.fail(key, "a copy of a copy is not modelled");
+    const Property* retention = find(origin->properties, "retention");
+    if (retention != nullptr && retention->value != "limits")
+      v.fail(key, "modelled for origins that keep their messages by limits");
+  }
+  // Nothing is looked up by its id unless the stream says so; a mirror never does. [stream.go checkStreamCfg]
+  if (!v.is_set("duplicate_window") || !s.mirror.empty()) s.duplicate_window = {};
+}
+
 std::optional<SubjectTransform> transform_of(const Values& v) {
   const std::string source = v.text("subject_transform_src"), destination = v.text("subject_transform_dest");
   if (source.empty() && destination.empty()) return std::nullopt;
@@ -193,6 +222,7 @@ NatsStream resolve_nats_stream(const Scenario& scenario, const TopicSpec& stream
   if (s.duplicate_window.ns != 0 && s.duplicate_window < Duration::millis(100))
     v.fail("duplicate_window", "must be at least 100ms");
   s.transform = transform_of(v);
+  check_origins(v, scenario, stream, s);
   for (const std::string_view key : {"subject_transform_src", "subject_transform_dest"}) {
     if (v.is_set(key) && version_of(broker) < Version{2, 10}) v.fail(key, "exists from NATS 2.10 on");
   }

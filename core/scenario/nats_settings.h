@@ -48,6 +48,8 @@ struct NatsStream {
   Duration max_age = {};           ///< 0 = no limit
   Duration duplicate_window = {};  ///< 0 = none
   std::optional<SubjectTransform> transform;
+  std::string mirror;                ///< the stream that it copies; empty = none
+  std::vector<std::string> sources;  ///< streams whose messages it takes in
 };
 
 struct NatsConnection {

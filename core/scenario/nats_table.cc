@@ -52,6 +52,8 @@ constexpr auto stream = std::to_array<Setting>({
          "subject_transform.src, from 2.10 on: what matches is stored under another"),
     text("subject_transform_dest", "",
          "subject_transform.dest: tokens, {{wildcard(n)}}, $n, {{partition(count,n)}}"),
+    text("mirror", "", "the stream that this one copies, under the same sequences; it takes no publishes"),
+    text("sources", "", "streams whose messages come in too, numbered anew"),
     flag("no_ack", "false", "publishes are not answered; only false is modelled"),
     known(number("max_consumers", -1, most_int, "-1", "")),
     known(flag("deny_delete", "false", "")),

@@ -35,7 +35,11 @@ class NatsAdmin final : public Admin {
       context_js_ = jetstream(connection_.get(), nullptr);
     });
     retry(until, [&] { round_trip(); });
-    each_stream([&](const TopicInfo&, const TopicSpec& spec) { retry(until, [&] { make_stream(spec); }); });
+    for (const bool copies : {false, true}) {  // a copy finds its origins
+      each_stream([&](const TopicInfo&, const TopicSpec& spec) {
+        if (is_copy(spec) == copies) retry(until, [&] { make_stream(spec); });
+      });
+    }
     for (const Durable& durable : durables()) retry(until, [&] { make_consumer(durable); });
   }
 
@@ -145,9 +149,7 @@ class NatsAdmin final : public Admin {
 
   void make_stream(const TopicSpec& spec) {
     const StreamNames names = stream_names(spec, context_.tag);
-    const NatsStream stream =
-        resolve_nats_stream(context_.scenario, spec, context_.scenario.brokers[context_.broker]);
-    api_request(connection_.get(), "STREAM.CREATE." + names.stream, stream_config(stream, names),
+    api_request(connection_.get(), "STREAM.CREATE." + names.stream, stream_config(settings_of(spec), names),
                 api_patience, "stream " + names.stream);
   }
 
@@ -255,9 +257,15 @@ class NatsAdmin final : public Admin {
              count == static_cast<std::int64_t>(info->State.Msgs));
   }
 
+  NatsStream settings_of(const TopicSpec& spec) const {
+    return resolve_nats_stream(context_.scenario, spec, context_.scenario.brokers[context_.broker]);
+  }
   bool is_work_queue(const TopicSpec& spec) const {
-    const BrokerSpec& broker = context_.scenario.brokers[context_.broker];
-    return resolve_nats_stream(context_.scenario, spec, broker).retention == NatsStream::Retention::workqueue;
+    return settings_of(spec).retention == NatsStream::Retention::workqueue;
+  }
+  bool is_copy(const TopicSpec& spec) const {
+    const NatsStream stream = settings_of(spec);
+    return !stream.mirror.empty() || !stream.sources.empty();
   }
 
   /// A work queue takes no second consumer, so each message is asked for by its sequence.

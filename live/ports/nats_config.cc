@@ -46,7 +46,6 @@ const char* word(NatsConsumer::Deliver policy) {
 json stream_config(const NatsStream& s, const StreamNames& names) {
   json config = {
       {"name", names.stream},
-      {"subjects", names.subjects},
       {"num_replicas", s.replicas},
       {"retention", word(s.retention)},
       {"storage", s.in_memory ? "memory" : "file"},
@@ -59,6 +58,13 @@ json stream_config(const NatsStream& s, const StreamNames& names) {
       {"max_msg_size", s.max_msg_size},
       {"duplicate_window", s.duplicate_window.ns},
   };
+  if (s.mirror.empty()) {
+    config["subjects"] = names.subjects;
+  } else {
+    config["mirror"] = {{"name", live::tagged(s.mirror, names.tag)}};
+  }
+  for (const std::string& source : s.sources)
+    config["sources"].push_back({{"name", live::tagged(source, names.tag)}});
   if (s.persist_async) config["persist_mode"] = "async";
   if (s.transform) {
     config["subject_transform"] = {{"src", names.tagged(s.transform->source())},

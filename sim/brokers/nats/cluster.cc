@@ -20,6 +20,7 @@ NatsCluster::NatsCluster(World& world, const Values& values)
       nodes_(world.arena()),
       streams_(world.arena()),
       consumers_(world.arena()),
+      copiers_(world.arena()),
       connections_(world.arena()),
       held_back_(world.arena()) {
   Arena& a = arena();
@@ -35,6 +36,22 @@ NatsCluster::NatsCluster(World& world, const Values& values)
     Stream& on = stream(values.consumers[i].stream);
     consumers_.push_back(a.make<Consumer>(*this, on, values.consumers[i], i, true));
     on.add(*consumers_.back());
+  }
+  for (Stream* to : streams_) {
+    const std::vector<OriginValues>& origins = to->values().origins;
+    for (std::uint32_t i = 0; i < origins.size(); ++i) {
+      Stream& from = stream(origins[i].stream);
+      copiers_.push_back(a.make<Copier>(*this, from, *to, static_cast<std::uint32_t>(copiers_.size()), i));
+      from.add(*copiers_.back());
+    }
+  }
+  for (Stream* to : streams_) look_at_copies(to);
+}
+
+void NatsCluster::look_at_copies(const Stream* anew) {
+  for (Copier* copier : copiers_) {
+    if (anew != nullptr) copier->is_back(*anew);
+    copier->look();
   }
 }
 
@@ -102,7 +119,10 @@ void NatsCluster::arrived(ProcessId here, Packet* packet) {
       op = next;
       continue;
     }
-    const ProcessId to = streams_[stream_of(*op)]->replicas().route_from(here);
+    const Stream& stream = *streams_[stream_of(*op)];
+    const bool nowhere =
+        op->kind == OpKind::publish && stream.values().mirror;  // it has no subject of its own
+    const ProcessId to = nowhere ? no_process : stream.replicas().route_from(here);
     if (to == no_process) {
       nobody(op, *packet, answers);
     } else {
@@ -337,6 +357,7 @@ void NatsCluster::life_changed(ProcessId process, LifeChange change) {
   }
   unblock();
   for (Stream* s : streams_) s->replicas().life_changed(process, change);
+  look_at_copies();
 }
 
 void NatsCluster::booted(ProcessId node) {

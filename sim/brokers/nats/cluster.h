@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "sim/brokers/nats/consumer.h"
+#include "sim/brokers/nats/copier.h"
 #include "sim/brokers/nats/protocol.h"
 #include "sim/brokers/nats/settings.h"
 #include "sim/brokers/nats/stream.h"
@@ -45,6 +46,7 @@ class NatsCluster final : public Cluster {
   /// Up and serving.
   bool serves(ProcessId process) const;
   Stream& stream(std::uint32_t index) { return *streams_[index]; }
+  Copier& copier(std::uint32_t index) { return *copiers_[index]; }
   Consumer& consumer(std::uint32_t index) { return *consumers_[index]; }
 
   // ---- for clients ----
@@ -74,6 +76,8 @@ class NatsCluster final : public Cluster {
   /// hears of a leadership change, one that found nobody or got lost runs out: either way the library asks
   /// again.) [nats-server: consumer.go checkPendingRequests]
   void ask_again(std::uint32_t stream);
+  /// Something happened to a server or the network; `anew`: a stream that is back, or has another leader.
+  void look_at_copies(const Stream* anew = nullptr);
   void life_changed(ProcessId process, LifeChange change);
   void booted(ProcessId node);
 
@@ -98,6 +102,7 @@ class NatsCluster final : public Cluster {
   Vec<Node*> nodes_;
   Vec<Stream*> streams_;
   Vec<Consumer*> consumers_;
+  Vec<Copier*> copiers_;
   Vec<Connection*> connections_;
   Ring<Packet*> held_back_;    ///< for clients that do not read, oldest first
   std::uint32_t blocked_ = 0;  ///< writes that waited for a client so far

@@ -55,6 +55,12 @@ void Node::on(const SimEvent& event) {
     case NodeEvent::remove_peers:
       cluster_.stream(event.x).replicas().remove_peers(event.y);
       return;
+    case NodeEvent::copied:
+      cluster_.copier(event.x).arrived(owner, reinterpret_cast<Copies*>(event.a));
+      return;
+    case NodeEvent::copy_check:
+      cluster_.copier(event.x).check(event.y);
+      return;
     case NodeEvent::caught_up:
       cluster_.stream(event.x).replicas().caught_up(static_cast<ProcessId>(event.a), event.y);
       return;

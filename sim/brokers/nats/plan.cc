@@ -30,6 +30,7 @@ class NatsPlan final : public ClusterPlan {
 
  private:
   void read_streams(const Scenario& scenario, const Topology& topology, std::uint32_t broker);
+  void read_origins(const Scenario& scenario, const Topology& topology, const TopicInfo& topic);
   void check_work_queue(const Scenario& scenario, const TopicInfo& topic) const;
   void read_client(const Scenario& scenario, const Topology& topology, ProcessId process);
   void read_input(const Scenario& scenario, const Topology& topology, ProcessId process, TopicId topic,
@@ -88,6 +89,27 @@ void NatsPlan::check_work_queue(const Scenario& scenario, const TopicInfo& topic
   }
 }
 
+/// A copy's messages have its origins' subjects.
+void NatsPlan::read_origins(const Scenario& scenario, const Topology& topology, const TopicInfo& topic) {
+  const NatsStream read = resolve_nats_stream(scenario, scenario.topics[topic.index], spec_);
+  std::vector<std::string> names = read.sources;
+  if (!read.mirror.empty()) names.push_back(read.mirror);
+  StreamValues& values = values_.streams[values_.stream_of[topic.first_place]];
+  values.mirror = !read.mirror.empty();
+  for (const std::string& name : names) {
+    const std::uint32_t origin = values_.stream_of[topology.topics[topology.topic(name)].first_place];
+    values.origins.push_back({origin, static_cast<std::uint32_t>(values.forms.size())});
+    const std::vector<SubjectForm>& forms = values_.streams[origin].forms;
+    values.forms.insert(values.forms.end(), forms.begin(), forms.end());
+    // Without heartbeats a copy looks for its origin every 10 s.
+    settle_beyond(Duration::seconds(25));
+  }
+  if (values.forms.size() > 16) {  // Record::form
+    throw ScenarioError(scenario.file, scenario.topics[topic.index].line, "streams." + topic.name,
+                        "more than 16 kinds of subjects in one stream are not modelled");
+  }
+}
+
 void NatsPlan::read_streams(const Scenario& scenario, const Topology& topology, std::uint32_t broker) {
   values_.stream_of.assign(topology.places.size(), no_stream);
   for (const TopicInfo& topic : topology.topics) {
@@ -98,6 +120,9 @@ void NatsPlan::read_streams(const Scenario& scenario, const Topology& topology, 
     values.place = topic.first_place;
     values_.stream_of[topic.first_place] = static_cast<std::uint32_t>(values_.streams.size());
     values_.streams.push_back(values);
+  }
+  for (const TopicInfo& topic : topology.topics) {
+    if (topic.kind == TopicKind::stream && topic.broker == broker) read_origins(scenario, topology, topic);
   }
 }
 

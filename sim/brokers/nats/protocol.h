@@ -135,6 +135,8 @@ enum NodeEvent : std::uint16_t {
   elect,         ///< x = stream, y = generation
   step_down,     ///< x = stream, y = generation
   remove_peers,  ///< x = stream, y = generation
+  copied,        ///< a = Copies*, x = copier
+  copy_check,    ///< x = copier, y = generation
   caught_up,     ///< a = process, x = stream, y = generation
 };
 

@@ -68,6 +68,12 @@ struct SubjectForm {
   }
 };
 
+/// A stream that another one copies; its forms are the copy's from `form` on.
+struct OriginValues {
+  std::uint32_t stream = 0;
+  std::uint32_t form = 0;
+};
+
 /// [nats-server: server/stream.go]
 struct StreamValues {
   PlaceId place = no_place;
@@ -78,9 +84,11 @@ struct StreamValues {
   KeyMatch transformed;  ///< messages of the first form that it applies to
   std::uint32_t replicas = 1;
   Retention retention = Retention::limits;
-  bool in_memory = false;      ///< a server's copy ends with it
-  bool written_later = false;  ///< answered before it is in the page cache (persist_mode = async)
-  std::int64_t max_msgs = -1;  ///< −1 = no limit, here and below
+  bool mirror = false;  ///< it has its origin's messages, under the same sequences, and no others
+  std::vector<OriginValues> origins;  ///< of a mirror, or a stream's sources
+  bool in_memory = false;             ///< a server's copy ends with it
+  bool written_later = false;         ///< answered before it is in the page cache (persist_mode = async)
+  std::int64_t max_msgs = -1;         ///< −1 = no limit, here and below
   std::int64_t max_bytes = -1;
   std::int64_t max_msg_size = -1;
   Duration max_age = {};  ///< 0 = no limit

@@ -18,6 +18,8 @@ Stream::Stream(NatsCluster& cluster, std::uint32_t index)
       by_id_(cluster.arena()),
       waiting_(cluster.arena()),
       consumers_(cluster.arena()),
+      copiers_(cluster.arena()),
+      copied_(cluster.arena()),
       tallies_(cluster.arena()),
       staged_(cluster.arena()) {}
 
@@ -64,25 +66,28 @@ bool Stream::publish(Op* op, const Packet& packet) {
   if (full(record)) op->code = code::store_failed;
   if (op->code != code::none) return true;
 
-  log_.push(record, op->payload);
+  append(record, op->payload);
+  op->sequence = log_.last();
+  if (last_ == log_.last()) return true;
+  waiting_.push_back({log_.last(), op, packet.connection, packet.epoch});
+  return false;
+}
+
+void Stream::append(const Record& record, Bytes payload) {
+  log_.push(record, payload);
   const std::int64_t sequence = log_.last();
   if (record.has_id != 0 && values_.duplicate_window.ns > 0) {
     if (record.id >= by_id_.size()) by_id_.resize(std::max<std::size_t>(64, record.id * std::size_t{2}), 0);
     by_id_[record.id] = static_cast<std::uint32_t>(sequence);
   }
-  op->sequence = sequence;
-  if (replicas_.alone() && !cluster_.values().server.sync_always) {
-    replicas_.appended(sequence);
-    take_in(sequence);
-    return true;
-  }
-  waiting_.push_back({sequence, op, packet.connection, packet.epoch});
-  if (replicas_.alone()) {
+  if (!replicas_.alone()) {
+    unproposed_ = sequence;
+  } else if (cluster_.values().server.sync_always) {
     await_commit(replicas_.appended(sequence));  // one fsync each
   } else {
-    unproposed_ = sequence;
+    replicas_.appended(sequence);
+    take_in(sequence);
   }
-  return false;
 }
 
 /// A fault of old versions: a server keeps the ids of what it had proposed as the leader when it is deposed,
@@ -136,7 +141,11 @@ void Stream::commit_to(std::int64_t length) {
 
 void Stream::take_in(std::int64_t length) {
   while (last_ < length) {
-    count_in(++last_);
+    if (removed(++last_)) {  // a mirror's gap
+      if (first_ == last_) ++first_;
+      continue;
+    }
+    count_in(last_);
     keep_limits(last_);
     if (values_.retention == Retention::interest) acknowledged(last_);  // nobody may want it
   }
@@ -186,6 +195,7 @@ void Stream::deliver() {
   if (replicas_.leader() == no_process || !cluster_.serves(replicas_.leader())) return;
   expire();
   for (Consumer* consumer : consumers_) consumer->deliver();
+  for (Copier* copier : copiers_) copier->offer();
 }
 
 // ---- what happens to servers
@@ -207,12 +217,14 @@ void Stream::drop_waiting() {
 }
 
 void Stream::cut_to(std::int64_t length) {
-  while (last_ > length) {
-    if (has(last_)) count_out(last_);
-    const auto i = static_cast<std::uint64_t>(last_--);
+  for (std::int64_t s = log_.last(); s > length; --s) {
+    if (has(s)) count_out(s);
+    const auto i = static_cast<std::uint64_t>(s);
     if (i / 64 < removed_.size()) removed_[i / 64] &= ~(std::uint64_t{1} << (i % 64));
   }
+  last_ = std::min(last_, length);
   log_.truncate(length);
+  while (!copied_.empty() && copied_.back().sequence > length) copied_.pop_back();
   first_ = std::min(first_, last_ + 1);
 }
 
@@ -221,6 +233,7 @@ void Stream::recovered(std::int64_t length) {
   take_in(length);  // what the file holds counts, answered or not
   for (Consumer* consumer : consumers_) consumer->recovered();
   cluster_.ask_again(index_);
+  cluster_.look_at_copies(this);
   deliver();
 }
 
@@ -230,6 +243,7 @@ void Stream::led_anew(std::int64_t length, ProcessId deposed) {
   cut_to(length);
   for (Consumer* consumer : consumers_) consumer->led_anew();
   cluster_.ask_again(index_);
+  cluster_.look_at_copies(this);
 }
 
 void Stream::quorum_back() {

@@ -4,6 +4,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/ring.h"
+#include "sim/brokers/nats/copier.h"
 #include "sim/brokers/nats/protocol.h"
 #include "sim/brokers/nats/replicas.h"
 #include "sim/brokers/nats/settings.h"
@@ -22,6 +23,7 @@ class Stream {
   Replicas& replicas() { return replicas_; }
   const Replicas& replicas() const { return replicas_; }
   void add(Consumer& consumer) { consumers_.push_back(&consumer); }
+  void add(Copier& copier) { copiers_.push_back(&copier); }
 
   // ---- messages ----
   /// Sequence of the oldest message there is; last() + 1 when there is none.
@@ -44,6 +46,11 @@ class Stream {
   /// A leader that has been deposed took this publish.
   void stage(const Op& op, ProcessId leader);
   void forget_staged(ProcessId dead);
+  // ---- copies of other streams (stream_copy.cc) ----
+  /// The next message wanted of an origin.
+  std::int64_t next_of(std::uint32_t origin) const;
+  /// At the leader: one message more of an origin.
+  void copy(std::uint32_t origin, const Copies::One& message);
   /// After all publishes of one packet.
   void packet_done();
   /// Hands out what consumers wait for.
@@ -77,6 +84,13 @@ class Stream {
     MessageId id;
     Instant since;
   };
+  struct Copied {  ///< where a message came from
+    std::int64_t sequence;
+    std::uint32_t origin;
+    std::int64_t its;  ///< sequence there
+  };
+  void append(const Record& record, Bytes payload);
+  void skip();
   bool staged(MessageId id) const;
   void keep_staged(ProcessId node, std::int64_t beyond);
   void drop_waiting();
@@ -113,7 +127,9 @@ class Stream {
   Vec<std::uint32_t> by_id_;            ///< message id → sequence of its first copy, 0 = none
   Ring<Waiting> waiting_;
   Vec<Consumer*> consumers_;
-  Vec<Tally> tallies_;  ///< by subject_number()
+  Vec<Copier*> copiers_;  ///< that copy from here
+  Vec<Copied> copied_;    ///< of a stream with sources
+  Vec<Tally> tallies_;    ///< by subject_number()
   Instant age_check_ = Instant::never();
   Vec<Staged> staged_;  ///< a fault of old versions
 };
