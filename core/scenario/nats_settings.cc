@@ -147,7 +147,7 @@ std::optional<SubjectTransform> transform_of(const Values& v) {
 void check_ordered(const Values& v, NatsConsumer& c) {
   if (!c.ordered) return;
   for (const std::string_view key :
-       {"durable", "push", "max_deliver", "ack_wait", "backoff", "max_ack_pending", "ack_sync"}) {
+       {"durable", "action", "push", "max_deliver", "ack_wait", "backoff", "max_ack_pending", "ack_sync"}) {
     if (v.is_set(key))
       v.fail(key, "an ordered consumer has none: it is not durable and acknowledges nothing");
   }
@@ -157,6 +157,24 @@ void check_ordered(const Values& v, NatsConsumer& c) {
 }
 
 }  // namespace
+
+std::string not_updatable(const NatsConsumer& there, const NatsConsumer& wanted) {
+  if (wanted.deliver != there.deliver) return "deliver policy can not be updated";
+  if (wanted.ack_policy != there.ack_policy) return "ack policy can not be updated";
+  if (wanted.push != there.push)
+    return wanted.push ? "can not update pull consumer to push based"
+                       : "can not update push consumer to pull based";
+  if (!wanted.push && wanted.max_waiting != there.max_waiting) return "max waiting can not be updated";
+  if (wanted.idle_heartbeat != there.idle_heartbeat) return "heart beats can not be updated";
+  if (wanted.flow_control != there.flow_control) return "flow control can not be updated";
+  return {};
+}
+
+bool same_consumer(const NatsConsumer& a, const NatsConsumer& b) {
+  return not_updatable(a, b).empty() && a.ack_wait == b.ack_wait && a.backoff == b.backoff &&
+         a.max_deliver == b.max_deliver && a.max_ack_pending == b.max_ack_pending && a.filters == b.filters &&
+         a.deliver_group == b.deliver_group;
+}
 
 NatsServer resolve_nats_server(const Scenario& scenario, const BrokerSpec& broker) {
   const bool only = scenario.brokers.size() == 1;
@@ -237,6 +255,10 @@ NatsConsumer resolve_nats_consumer(const Scenario& scenario, const Properties& p
   c.connection = connection_of(v);
   c.durable = v.text("durable");
   c.ordered = v.truth("ordered");
+  const std::string action = v.text("action");
+  c.action = action == "bind"     ? NatsConsumer::Action::bind
+             : action == "create" ? NatsConsumer::Action::create
+                                  : NatsConsumer::Action::update;
   const std::string policy = v.text("ack_policy");
   c.ack_policy = policy == "explicit" ? NatsConsumer::AckPolicy::explicit_ack
                  : policy == "all"    ? NatsConsumer::AckPolicy::all

@@ -66,6 +66,8 @@ struct NatsConsumer {
   enum class Deliver : std::uint8_t { all, last, new_only };
   NatsConnection connection;
   std::string durable;  ///< empty = the stage's name; of no meaning when ordered
+  enum class Action : std::uint8_t { bind, create, update };
+  Action action = Action::bind;  ///< towards a durable that is there
   bool ordered = false;
   AckPolicy ack_policy = AckPolicy::explicit_ack;
   Duration ack_wait = {};
@@ -96,6 +98,13 @@ struct NatsProducer {
   std::uint32_t retry_attempts = 0;
   Duration retry_wait = {};
 };
+
+/// What of a consumer that is there may not become as `wanted`, in the server's words; empty: all may. The
+/// subjects filtered for, times, numbers of deliveries and of what is pending may change. [nats-server:
+/// consumer.go updateConfig, acceptable updates]
+std::string not_updatable(const NatsConsumer& there, const NatsConsumer& wanted);
+/// They are made by the same request.
+bool same_consumer(const NatsConsumer& a, const NatsConsumer& b);
 
 /// All throw ScenarioError at `path` for a setting that does not exist, is out of range, or contradicts
 /// another.

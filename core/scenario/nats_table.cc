@@ -72,6 +72,10 @@ constexpr Setting expires =
 constexpr auto consumer = std::to_array<Setting>({
     durable,
     alias("durable_name", durable),
+    word(
+        "action", "bind|create|update", "bind",
+        "towards a durable that a stage before has made: take it as it is, make it, which is refused when it "
+        "differs, or change of it what may be changed"),
     flag("ordered", "false",
          "an ordered consumer: each process gets every message in order, without acknowledgements"),
     word("ack_policy", "explicit|all|none", "explicit", "none: delivered is done; an ordered consumer: none"),

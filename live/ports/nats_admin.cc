@@ -22,6 +22,7 @@ struct Durable {
   ReaderSettings reader;
   std::uint32_t stage;  ///< number of stages for an observer
   TopicId topic;
+  std::vector<NatsConsumer> later;  ///< of stages that make it once more, or change it
 };
 
 class NatsAdmin final : public Admin {
@@ -133,7 +134,9 @@ class NatsAdmin final : public Admin {
       if (reader.values.ordered || context_.topology.topics[topic].broker != context_.broker) return;
       // Whoever names the same durable shares it, as the first one made it.
       const auto same = [&](const Durable& d) { return d.topic == topic && d.reader.name == reader.name; };
-      if (std::ranges::none_of(found, same)) found.push_back({reader, stage, topic});
+      const auto there = std::ranges::find_if(found, same);
+      if (there == found.end()) return found.push_back({reader, stage, topic, {}});
+      if (reader.values.action != NatsConsumer::Action::bind) there->later.push_back(reader.values);
     };
     const Scenario& s = context_.scenario;
     const BrokerSpec& broker = s.brokers[context_.broker];
@@ -154,12 +157,19 @@ class NatsAdmin final : public Admin {
   }
 
   void make_consumer(const Durable& durable) {
+    ask_for(durable, durable.reader.values, "");
+    for (const NatsConsumer& later : durable.later)
+      ask_for(durable, later, later.action == NatsConsumer::Action::create ? "create" : "update");
+  }
+
+  void ask_for(const Durable& durable, const NatsConsumer& values, const char* action) {
     const StreamNames names = stream_names(spec_of(durable.topic), context_.tag);
     const std::string& name = durable.reader.name;
-    api_request(
-        connection_.get(), "CONSUMER.DURABLE.CREATE." + names.stream + "." + name,
-        {{"stream_name", names.stream}, {"config", consumer_config(durable.reader.values, name, names)}},
-        api_patience, "consumer " + name + " of stream " + names.stream);
+    nlohmann::json request = {{"stream_name", names.stream},
+                              {"config", consumer_config(values, name, names)}};
+    if (*action != '\0') request["action"] = action;
+    api_request(connection_.get(), "CONSUMER.DURABLE.CREATE." + names.stream + "." + name, request,
+                api_patience, "consumer " + name + " of stream " + names.stream);
   }
 
   /// A message into a stream of the lab's own and back: the whole path works, on as many replicas as the

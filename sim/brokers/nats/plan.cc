@@ -35,11 +35,13 @@ class NatsPlan final : public ClusterPlan {
   void read_client(const Scenario& scenario, const Topology& topology, ProcessId process);
   void read_input(const Scenario& scenario, const Topology& topology, ProcessId process, TopicId topic,
                   ClientValues& client);
-  std::uint32_t consumer(const ConsumerValues& wanted);
+  std::uint32_t consumer(const ConsumerValues& wanted, const NatsConsumer& settings,
+                         const SettingPlace& place);
   void settle_beyond(Duration wait) { settle_ = std::max(settle_, wait); }
 
   const BrokerSpec& spec_;
   sim::nats::Values values_;
+  std::vector<NatsConsumer> durables_;  ///< what the plan's consumers were made from
   Duration settle_ =
       Duration::seconds(10);  ///< elections take up to 9 s, a leader without followers 10 s to step down
 };
@@ -166,8 +168,8 @@ void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, Pr
       observer ? scenario.observers[info.index].consumer : scenario.stages[info.index].consumer;
   // An observer disturbs nobody: it reads by an ordered consumer unless it says otherwise.
   if (observer && find(properties, "ordered") == nullptr) properties.push_back({"ordered", "true", 0});
-  const NatsConsumer c = resolve_nats_consumer(
-      scenario, properties, spec_, (observer ? "observers." : "stages.") + info.group + ".consumer");
+  const std::string path = (observer ? "observers." : "stages.") + info.group + ".consumer";
+  const NatsConsumer c = resolve_nats_consumer(scenario, properties, spec_, path);
   InputValues input = input_values(c, values_.stream_of[topology.topics[topic].first_place]);
   client.pull_expires = c.expires;
   settle_beyond(c.expires + Duration::seconds(1));
@@ -182,19 +184,39 @@ void NatsPlan::read_input(const Scenario& scenario, const Topology& topology, Pr
     wanted.stage = observer ? static_cast<std::uint32_t>(scenario.stages.size()) : info.index;
     settle_beyond(c.ack_wait + Duration::seconds(2));
     for (const Duration wait : c.backoff) settle_beyond(wait + Duration::seconds(2));
-    input.consumer = consumer(wanted);
+    input.consumer =
+        consumer(wanted, c, {scenario.file, path, observer ? 0 : scenario.stages[info.index].line});
   }
   client.inputs.push_back(input);
 }
 
-/// Processes that name the same durable share it; the first one's settings made it. [nats.java#545: a later
-/// one's are ignored by the server]
-std::uint32_t NatsPlan::consumer(const ConsumerValues& wanted) {
+/// Processes that name the same durable share it; the first one's settings made it, and a later one's are
+/// ignored unless it updates it. [nats.java#545; nats-server: errors.json 10012, 10148]
+std::uint32_t NatsPlan::consumer(const ConsumerValues& wanted, const NatsConsumer& settings,
+                                 const SettingPlace& place) {
   const auto at = std::ranges::find_if(values_.consumers, [&](const ConsumerValues& c) {
     return c.stream == wanted.stream && c.name == wanted.name;
   });
-  if (at != values_.consumers.end()) return static_cast<std::uint32_t>(at - values_.consumers.begin());
+  if (at != values_.consumers.end()) {
+    const auto index = static_cast<std::size_t>(at - values_.consumers.begin());
+    using Action = NatsConsumer::Action;
+    const auto refuse = [&](const std::string& problem) {
+      throw ScenarioError(place.file, place.line, place.path, "durable " + wanted.name + ": " + problem);
+    };
+    if (settings.action == Action::create && !same_consumer(durables_[index], settings))
+      refuse("consumer already exists, with other settings");
+    if (settings.action == Action::update) {
+      const std::string problem = not_updatable(durables_[index], settings);
+      if (!problem.empty()) refuse(problem);
+      const std::uint32_t stage = at->stage;
+      *at = wanted;
+      at->stage = stage;
+      durables_[index] = settings;
+    }
+    return static_cast<std::uint32_t>(index);
+  }
   values_.consumers.push_back(wanted);
+  durables_.push_back(settings);
   return static_cast<std::uint32_t>(values_.consumers.size() - 1);
 }
 
