@@ -16,15 +16,16 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || named(names, name);
 }
 
-/// Which processes' rows are anchors: those of stages, unless the menu names others.
-bool anchors_at(const Scenario& scenario, const ProcessInfo& process) {
+/// Which processes' rows are anchors: those of the stages, workloads and observers that the menu names;
+/// of all stages where it names none, or only brokers.
+bool anchors_at(const Scenario& scenario, const Topology& topology, const ProcessInfo& process) {
   const auto& targets = scenario.menu.targets;
-  if (process.role == Role::stage) {
-    const bool some_stage_named = std::any_of(scenario.stages.begin(), scenario.stages.end(),
-                                              [&](const StageSpec& s) { return named(targets, s.name); });
-    return !some_stage_named || listed(targets, process.group);
-  }
-  return (process.role == Role::workload || process.role == Role::observer) && named(targets, process.group);
+  const auto has_name = [&](const ProcessInfo& p) {
+    const bool steps = p.role == Role::stage || p.role == Role::workload || p.role == Role::observer;
+    return steps && named(targets, p.group);
+  };
+  if (std::any_of(topology.processes.begin(), topology.processes.end(), has_name)) return has_name(process);
+  return process.role == Role::stage;
 }
 
 /// A broker is hit node by node when the menu names it (or one of its nodes); a stage's own process when it
@@ -74,7 +75,7 @@ class Collector {
     group_of_.assign(topology.processes.size(), none);
     for (std::size_t p = 0; p < topology.processes.size(); ++p) {
       const ProcessInfo& process = topology.processes[p];
-      if (!anchors_at(scenario, process)) continue;
+      if (!anchors_at(scenario, topology, process)) continue;
       const auto at = std::find_if(found.groups.begin(), found.groups.end(),
                                    [&](const Group& g) { return g.name == process.group; });
       group_of_[p] = static_cast<std::uint32_t>(at - found.groups.begin());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/plant.h"
 #include "sim/process.h"
 #include "sim/world.h"
 
@@ -66,7 +67,8 @@ void Store::apply(const Request& request, Settlement& answer) {
     return;
   }
   answer.position = ++version_;
-  for (std::uint32_t i = 0; i < request.count; ++i) {
+  for (std::uint32_t i = planted(Plant::store_batch_torn) && request.count > 1 ? 1 : 0; i < request.count;
+       ++i) {
     const StoreWrite& w = request.writes[i];
     const Cell cell = {w.key, w.message, w.digest, w.value, version_, world_.now()};
     if (Cell* old = find(w.key)) {

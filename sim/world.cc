@@ -96,8 +96,9 @@ void World::dispatch(const SimEvent& event) {
   if (component == nullptr) return;
   const Life& life = s.lives[component->owner];
   if (!life.alive || life.life != event.life) return;
-  if (life.doomed && event.kind != Process::die) return;
-  if (life.paused > 0) {
+  if (life.doomed) {  // also while it is paused: SIGKILL ends a stopped process
+    if (event.kind == Process::die) component->on(event);
+  } else if (life.paused > 0) {
     s.stash.push_back(event);
   } else {
     component->on(event);

@@ -227,7 +227,7 @@ void World::start(ProcessId p) {
 }
 
 void World::pause(ProcessId p) {
-  if (!alive(p)) return;
+  if (!alive(p) || state_->lives[p].doomed) return;
   if (++state_->lives[p].paused == 1) tell(p, LifeChange::paused);
 }
 

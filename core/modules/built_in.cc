@@ -1,6 +1,7 @@
 #include "core/modules/built_in.h"
 
 #include "core/base/limits.h"
+#include "core/base/plant.h"
 #include "core/modules/concurrent_stage.h"
 #include "core/modules/observer.h"
 #include "core/modules/offset_sink.h"
@@ -113,7 +114,7 @@ StageSettings read_stage(const Scenario& scenario, const Topology& topology, Pro
   s.commit = commit == "sync"    ? CommitMode::sync
              : commit == "async" ? CommitMode::async
                                  : CommitMode::automatic;
-  s.before = choice(scope, "when", {"after", "before"}) == "before";
+  s.before = choice(scope, "when", {"after", "before"}) == "before" || planted(Plant::stage_commits_first);
   s.batch = batch_of(scope, stage);
   s.in_progress = duration(scope, "in_progress", Duration::forever());
   s.publish_waits = boolean(scope, "publish_waits", false);

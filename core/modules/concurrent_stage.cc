@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/plant.h"
+
 namespace mqlab {
 
 void HandledOffsets::done(std::int64_t position) {
@@ -269,7 +271,8 @@ void ConcurrentStage::commit(Effects& effects) {
   if (!log() || settings_.commit == CommitMode::automatic) return;
   scratch_.clear();
   for (HandledOffsets* offsets : offsets_) {
-    const std::int64_t to = settings_.commit_newest ? offsets->newest() : offsets->up_to_unfinished();
+    const bool newest = settings_.commit_newest || planted(Plant::stage_commits_unfinished);
+    const std::int64_t to = newest ? offsets->newest() : offsets->up_to_unfinished();
     if (to <= offsets->committed) continue;
     offsets->committed = to;
     scratch_.push_back({offsets->place(), to});

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "core/base/plant.h"
+
 namespace mqlab {
 namespace {
 
@@ -105,7 +107,7 @@ void OffsetSink::settled(const Settlement& s, Effects& effects) {
 
 void OffsetSink::write(Effects& effects) {
   const Message& m = batch_.front();
-  const std::int64_t next = m.position + 1;
+  const std::int64_t next = m.position + (planted(Plant::sink_offset_ahead) ? 2 : 1);
   const std::array<StoreWrite, 2> rows = {
       StoreWrite{row_key(m), m.id, m.digest, {}},
       StoreWrite{offset_key(m.place), 0, 0, {reinterpret_cast<const std::byte*>(&next), sizeof(next)}}};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/plant.h"
+
 namespace mqlab {
 
 Stage::Stage(Arena& arena, const StageSettings& settings, const ModuleContext& context)
@@ -222,7 +224,8 @@ void Stage::settled(const Settlement& s, Effects& effects) {
     const Pending pending = pending_[i];
     pending_[i] = pending_.front();
     pending_.pop_front();
-    if (s.outcome != Outcome::ok && s.error != ErrorClass::fatal && s.error != ErrorClass::fenced) {
+    const bool again = s.error != ErrorClass::fatal && s.error != ErrorClass::fenced;
+    if (s.outcome != Outcome::ok && again && !planted(Plant::stage_drops_failed_publish)) {
       put(pending.message, pending.output,
           effects);  // at least once: published again until it is known to be there
       return;
@@ -243,7 +246,8 @@ void Stage::note(const Message& message) {
   const auto at = std::find_if(processed_.begin(), processed_.end(),
                                [&](const auto& p) { return p.place == message.place; });
   if (at == processed_.end()) {
-    processed_.push_back({message.place, message.position + 1});
+    const std::int64_t more = planted(Plant::stage_commits_one_more) ? 1 : 0;
+    processed_.push_back({message.place, message.position + 1 + more});
   } else {
     at->position = std::max(at->position, message.position + 1);
   }

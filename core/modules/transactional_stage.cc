@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/plant.h"
+
 namespace mqlab {
 
 TransactionalStage::TransactionalStage(Arena& arena, const TransactionalSettings& settings,
@@ -82,6 +84,11 @@ void TransactionalStage::delivered(const Event& event, Effects& effects) {
 }
 
 void TransactionalStage::work(const Now& now, Effects& effects) {
+  if (next_ == batch_.size() && planted(Plant::txn_leaves_offsets_out)) {
+    step_ = Step::committing;
+    effects.commit_transaction();
+    return;
+  }
   if (next_ == batch_.size()) {
     step_ = Step::offsets;
     effects.offsets_to_transaction(after_, generation_);
@@ -135,6 +142,7 @@ void TransactionalStage::settled(const Settlement& s, Effects& effects) {
       end(Outcome::ok, effects);
       break;
     case Kind::abort_transaction:
+      if (planted(Plant::txn_skips_rewind)) return end(Outcome::fail, effects);
       step_ = Step::rewinding;
       effects.seek(first_);
       break;

@@ -74,6 +74,19 @@ def test_no_test_waits_for_time_to_pass() -> None:
     assert lines_with(r"sleep_f" + r"or|time\.sl" + r"eep\(", [p for p in CODE_FILES if "tests" in p.parts]) == []
 
 
+def test_planted_defects_are_in_no_product() -> None:
+    """Switches for tests of the search (core/base/plant.h): what users run has neither them nor their names."""
+    header = (ROOT / "core/base/plant.h").read_text(encoding="utf-8")
+    names = re.findall(r"X\((\w+)\)", header.partition("enum class")[0])
+    assert len(names) > 40
+    package = ROOT / "bindings/mqlab"
+    product = [*package.glob("_core*.so"), package / "bin/mqlab-worker"]
+    assert len(product) >= 2
+    for path in product:
+        content = path.read_bytes()
+        assert [name for name in [*names, "plant_in_force"] if name != "none" and name.encode() in content] == []
+
+
 def test_no_path_of_one_machine() -> None:
     text = [p for p in FILES if p.suffix in CODE | {".toml", ".md", ".txt", ".json", ".ipynb"}]
     assert lines_with(r"(?<![\w./$~}])/(wor" + r"k|roo" + r"t|hom" + r"e)/\w", text) == []

@@ -123,6 +123,18 @@ TEST(Search, JobsChangeNeitherVerdictNorLowestFailure) {
   }
 }
 
+/// Nothing is hit that the menu does not name, also where it names a workload and the scenario has stages.
+TEST(Search, OnlyWhatTheMenuNamesIsHit) {
+  std::string toml = test::at_least_once();
+  const std::string before = "targets = [\"work\"]";
+  toml.replace(toml.find(before), before.size(), "targets = [\"api\", \"kafka\"]");
+  const auto setup = test::prepared(toml);
+  Runner runner(*setup, setup->scenario.claims);
+  const Candidates found = collect(runner, {});
+  ASSERT_GT(found.count(), 0u);
+  for (const AnchorPoint& anchor : found.anchors) EXPECT_EQ(found.groups[anchor.group].name, "api");
+}
+
 TEST(Search, AtLeastOnceLosesNothingAndRepeatsAfterAKill) {
   const auto setup = test::prepared(test::at_least_once());
   const Report report = verify(*setup, {});

@@ -96,5 +96,27 @@ TEST(NatsFaults, WhatIsWrittenLaterIsLostByAKill) {
   }
 }
 
+/// How often the consumer starts when two faults hit it in one flush, at its second pull and its first ack.
+std::size_t starts(const std::string& first, const std::string& first_heal, const std::string& second,
+                   const std::string& second_heal) {
+  const auto at = [](const std::string& step, int nth, const std::string& action, const std::string& heal) {
+    return "[[fault]]\nat = { process = \"c\", step = \"request." + step +
+           "\", nth = " + std::to_string(nth) + " }\naction = \"" + action + "\"\nheal = \"" + heal + "\"\n";
+  };
+  NatsRun run(system("", "durable = \"c\", ack_policy = \"explicit\"", "", "",
+                     at("pull", 2, first, first_heal) + at("ack", 1, second, second_heal)));
+  run.script("p", publisher(3));
+  run.script("c-0", consumer(1, [](const Message& m, Effects& effects) { effects.ack({&m.receipt, 1}); }));
+  EXPECT_EQ(run.run().faults_fired(), 2u);
+  return run.rows(Kind::start, "c-0").size();
+}
+
+TEST(NatsFaults, AKilledProcessCannotBePausedAndAPausedOneCanBeKilled) {
+  EXPECT_EQ(starts("kill", "2s", "pause", "2s"), 2u);
+  EXPECT_EQ(starts("kill", "1s", "pause", "3s"), 2u);
+  EXPECT_EQ(starts("pause", "3s", "kill", "1s"), 2u);
+  EXPECT_EQ(starts("pause", "1s", "kill", "3s"), 2u);
+}
+
 }  // namespace
 }  // namespace mqlab::sim::nats

@@ -2,6 +2,8 @@
 // ReplicationControlManager).
 #include "sim/brokers/kafka/controller.h"
 
+#include "core/base/plant.h"
+
 namespace mqlab::sim::kafka {
 
 Decision Controller::first_decision(const Partition& partition) const {
@@ -68,7 +70,8 @@ void Controller::elect(Partition& partition, Decision& next) {
   next.leader = no_node;
   for (std::uint32_t s = 0; s < partition.replication; ++s) {
     const NodeIndex n = partition.node(s);
-    if (has(next.isr, n) && eligible(n)) return take(n, false);
+    const bool may = has(next.isr, n) || planted(Plant::kafka_stale_leader);
+    if (may && eligible(n)) return take(n, !has(next.isr, n));
   }
   for (std::uint32_t s = 0; s < partition.replication && next.isr == 0; ++s) {
     const NodeIndex n = partition.node(s);

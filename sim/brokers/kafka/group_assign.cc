@@ -3,6 +3,7 @@
 // CooperativeStickyAssignor.
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/kafka/group.h"
 
 namespace mqlab::sim::kafka {
@@ -114,6 +115,11 @@ void assign(Group& group, const Topology& topology) {
     assign_sticky(group, topology, arena);
   } else {
     assign_range(group, topology, arena, &Member::assigned);
+  }
+  for (Member* m : group.members) {
+    Member* first = group.members.front();
+    if (m != first && planted(Plant::kafka_assigns_twice))
+      first->assigned.insert(first->assigned.end(), m->assigned.begin(), m->assigned.end());
   }
   for (Member* m : group.members) std::sort(m->assigned.begin(), m->assigned.end());
 }

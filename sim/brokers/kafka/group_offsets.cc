@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/plant.h"
 #include "sim/brokers/kafka/groups.h"
 #include "sim/brokers/kafka/transactions.h"
 #include "sim/world.h"
@@ -39,6 +40,7 @@ Error GroupCoordinator::check_commit(Group& group, std::uint32_t member, std::ui
     return group.state == GroupState::empty || transactional ? Error::none : Error::unknown_member_id;
   }
   Member* m = group.find(member);
+  if (m == nullptr && planted(Plant::kafka_expired_member_commits)) return Error::none;
   if (m == nullptr) return Error::unknown_member_id;
   if (group.modern) {  // ConsumerGroup.validateMemberEpoch
     const bool stale = generation != m->epoch;
@@ -175,7 +177,8 @@ void GroupCoordinator::ended(std::uint32_t number, std::int64_t producer, bool c
   if (groups_.size() <= number || groups_[number] == nullptr) return;
   Group& group = *groups_[number];
   for (const Group::PendingOffset& p : group.pending) {
-    if (p.producer == producer && commit) group.set_offset(p.place, p.offset);
+    const bool counts = commit || planted(Plant::kafka_aborted_offsets_count);
+    if (p.producer == producer && counts) group.set_offset(p.place, p.offset);
   }
   std::erase_if(group.pending, [&](const Group::PendingOffset& p) { return p.producer == producer; });
 }
@@ -187,10 +190,12 @@ void GroupCoordinator::fetch(OffsetFetchRequest* r) {
   for (const PlaceId place : r->places) {
     CommittedOffset out = {place, -1};
     for (const CommittedOffset& o : group->offsets) {
-      if (o.place == place) out.offset = o.offset;
+      const std::int64_t less = planted(Plant::kafka_offset_fetch_one_less) && o.offset > 0 ? 1 : 0;
+      if (o.place == place) out.offset = o.offset - less;
     }
     for (const Group::PendingOffset& p : group->pending) {
-      if (p.place == place && r->require_stable) answer->error = Error::unstable_offset_commit;
+      const bool waits = r->require_stable && !planted(Plant::kafka_unstable_offsets_read);
+      if (p.place == place && waits) answer->error = Error::unstable_offset_commit;
     }
     answer->offsets.push_back(out);
   }
@@ -327,7 +332,7 @@ void GroupCoordinator::replay(Group& group, const Log& log) {
       const auto offset = static_cast<std::int64_t>(record.digest);
       if (record.id == group_record) read_image(group, record);
       if (record.id == expiry_record) group.offsets.clear();
-      if (record.id != offset_record) continue;
+      if (record.id != offset_record || planted(Plant::kafka_offsets_not_replayed)) continue;
       if (e.batch->transactional) {
         group.pending.push_back({e.batch->producer, record.key, offset});
       } else {

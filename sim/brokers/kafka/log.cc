@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/base/draw.h"
+#include "core/base/plant.h"
 
 namespace mqlab::sim::kafka {
 
@@ -117,6 +118,7 @@ void Log::lose_power(Instant now, const KafkaTopic& topic, std::uint64_t bits) {
 }
 
 std::int64_t divergence(const Log& leader, const Log& follower) {
+  if (planted(Plant::kafka_truncation_off)) return -1;
   std::int64_t end = follower.end();
   std::int64_t epoch = follower.last_epoch();
   bool cut = false;

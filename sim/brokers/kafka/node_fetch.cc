@@ -2,13 +2,15 @@
 // Rules: kafka ReplicaManager.readFromLog, FetchParams, LogSegment.read, DelayedFetch, UnifiedLog.
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/kafka/node.h"
 #include "sim/brokers/kafka/requests.h"
 
 namespace mqlab::sim::kafka {
 
 std::int64_t Node::fetch_bound(const Replica& replica, bool read_committed) const {
-  return read_committed ? replica.lead->ledger.last_stable(replica.high_watermark) : replica.high_watermark;
+  const bool stable = read_committed && !planted(Plant::kafka_lso_ignored);
+  return stable ? replica.lead->ledger.last_stable(replica.high_watermark) : replica.high_watermark;
 }
 
 /// Whether the request is to be answered now: an error, or min_bytes are there. `some`: there is at least
@@ -84,7 +86,7 @@ void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answe
     answer.parts.push_back(out);
     return;
   }
-  const std::int64_t bound = r.read_committed ? out.last_stable : out.high_watermark;
+  const std::int64_t bound = fetch_bound(*replica, r.read_committed);
   const std::uint64_t limit = std::min(r.max_bytes, cluster_.values().fetch_max_bytes);
   const Vec<LogEntry>& entries = replica->log.entries();
   std::uint64_t taken = 0;
@@ -92,13 +94,17 @@ void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answe
     const LogEntry& e = entries[i];
     // Limits are soft: the very first batch of an answer comes whole however large it is (since KIP-74).
     const bool fits = taken + e.batch->bytes <= part.max_bytes && bytes + e.batch->bytes <= limit;
-    if (bytes > 0 && !fits) break;
+    if (bytes > 0 && !fits) {
+      if (planted(Plant::kafka_fetch_limit_skips)) out.next_offset = e.end();
+      break;
+    }
     taken += e.batch->bytes;
     bytes += e.batch->bytes;
     const auto skip = static_cast<std::uint32_t>(std::max<std::int64_t>(part.offset - e.base, 0));
     out.next_offset = e.end();
     if (e.batch->control != Control::none) continue;
-    if (r.read_committed && replica->lead->ledger.aborted(*e.batch, e.base)) continue;
+    const bool skips = r.read_committed && !planted(Plant::kafka_aborted_readable);
+    if (skips && replica->lead->ledger.aborted(*e.batch, e.base)) continue;
     ++e.batch->references;
     answer.runs.push_back({e.batch, skip, e.count - skip, e.base + skip});
   }

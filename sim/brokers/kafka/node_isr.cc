@@ -2,6 +2,7 @@
 // Rules: kafka Partition.maybeShrinkIsr, isFollowerInSync, AlterPartitionManager, DelayedProduce.
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/kafka/controller.h"
 #include "sim/brokers/kafka/node.h"
 
@@ -54,9 +55,9 @@ void Node::maybe_join(Partition& partition, Leadership& lead, std::uint32_t slot
   if (has(static_cast<NodeSet>(lead.isr | lead.joining), node)) return;
   const Replica& replica = *partition.replica(index_);
   const Progress& p = lead.followers[slot];
-  if (!has(lead.attached, node) || p.truncate_to >= 0 || p.end < replica.high_watermark ||
-      p.end < lead.epoch_start)
-    return;
+  const bool behind = p.end < replica.high_watermark || p.end < lead.epoch_start;
+  if (!has(lead.attached, node) || p.truncate_to >= 0) return;
+  if (behind && !planted(Plant::kafka_isr_joins_early)) return;
   if (!fetching(node) || !cluster_.controller().eligible(node)) return;
   ask_isr(partition, lead, static_cast<NodeSet>(lead.isr | set_of(node)));
 }

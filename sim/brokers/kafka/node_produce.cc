@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/plant.h"
 #include "sim/brokers/kafka/groups.h"
 #include "sim/brokers/kafka/node.h"
 #include "sim/brokers/kafka/requests.h"
@@ -60,7 +61,7 @@ void Node::produce_now(ProduceRequest* r, const Verification* confirmed) {
     if (r->acks != -1 || parts[i].error != Error::none) continue;
     Replica& replica = *cluster_.partition(r->parts[i].place)->replica(index_);
     const std::int64_t end = parts[i].base_offset + r->parts[i].batch->count;
-    if (replica.high_watermark < end) {
+    if (replica.high_watermark < end && !planted(Plant::kafka_acks_before_replicas)) {
       ++pending->open;
       wait(replica, end, pending, i);
     }

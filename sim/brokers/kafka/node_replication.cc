@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/base/check.h"
+#include "core/base/plant.h"
 #include "sim/brokers/kafka/node.h"
 
 namespace mqlab::sim::kafka {
@@ -271,6 +272,7 @@ void Node::advance(Partition& partition, Replica& replica) {
   const auto in_sync = static_cast<NodeSet>(lead.isr | lead.joining);
   for (std::uint32_t s = 0; s < partition.replication; ++s) {
     const NodeIndex node = partition.node(s);
+    if (planted(Plant::kafka_high_watermark_early)) break;
     if (node != index_ && has(in_sync, node)) least = std::min(least, lead.followers[s].end);
   }
   if (least <= replica.high_watermark) return;

@@ -2,6 +2,7 @@
 // Rules: kafka ReplicaManager.applyDelta, Partition.makeLeader, makeFollower.
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/kafka/controller.h"
 #include "sim/brokers/kafka/groups.h"
 #include "sim/brokers/kafka/node.h"
@@ -62,6 +63,7 @@ void Node::become_leader(Partition& partition, Replica& replica) {
   lead.epoch = decision.leader_epoch;
   lead.version = decision.version;
   lead.isr = decision.isr;
+  if (planted(Plant::kafka_leader_cuts_to_watermark)) replica.log.truncate(replica.high_watermark);
   lead.epoch_start = replica.log.end();
   if (!replica.log.empty()) lead.ledger.rebuild(replica.log);
   for (Progress& p : lead.followers) p.caught_up = world().now();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/plant.h"
+
 namespace mqlab::sim::kafka {
 
 const ProducerLedger::Producer* ProducerLedger::find(std::int64_t id) const {
@@ -12,7 +14,7 @@ const ProducerLedger::Producer* ProducerLedger::find(std::int64_t id) const {
 }
 
 ProducerLedger::Check ProducerLedger::check(const Batch& batch, bool second_protocol) const {
-  if (batch.producer < 0) return {};
+  if (batch.producer < 0 || planted(Plant::kafka_dedup_off)) return {};
   const Producer* p = find(batch.producer);
   if (p == nullptr) {  // state lost or never there: any sequence is taken (ProducerAppendInfo.checkSequence)
     return {second_protocol && batch.first_sequence != 0 ? Error::out_of_order_sequence : Error::none, -1};

@@ -2,6 +2,7 @@
 // Rules: kafka TransactionMarkerChannelManager, KafkaApis.handleWriteTxnMarkersRequest.
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/kafka/groups.h"
 #include "sim/brokers/kafka/transactions.h"
 #include "sim/world.h"
@@ -20,7 +21,7 @@ Batch* marker_batch(Arena& arena, const MarkerRequest& r) {
   batch->first_sequence =
       r.coordinator_epoch;  // control batches have no sequence; the ledger wants the epoch back
   batch->transactional = true;
-  batch->control = r.commit ? Control::commit : Control::abort;
+  batch->control = r.commit || planted(Plant::kafka_abort_marker_commits) ? Control::commit : Control::abort;
   return batch;
 }
 

@@ -289,7 +289,7 @@ std::uint32_t Consumer::track(std::int64_t sequence) {
   }
   ++p.attempts;
   p.since = cluster_.world().now();
-  arm(p.since + values_.wait(p.attempts));
+  arm(due_of(p));
   return p.attempts;
 }
 

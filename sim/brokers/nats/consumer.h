@@ -146,6 +146,7 @@ class Consumer {
   void queue_again(std::int64_t sequence);
   void unqueue(std::int64_t sequence);
   bool exhausted(const Pending& p) const;
+  Instant due_of(const Pending& p) const;  ///< when its time to acknowledge is over
   void arm(Instant due);
   void check_pending();
   void apply(const Op& op);

@@ -1,6 +1,7 @@
 // Acknowledgements, and what becomes of a message that is not acknowledged in time.
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/brokers/nats/consumer.h"
 #include "sim/brokers/nats/stream.h"
@@ -43,6 +44,7 @@ void Consumer::apply(const Op& op) {
       nack(op.sequence, op.delay);
       break;
     case OpKind::progress:  // its time starts again [progressUpdate]
+      if (planted(Plant::nats_progress_settles)) ack(op.sequence);
       if (Pending* p = at(op.sequence); p != nullptr && p->open) p->since = cluster_.world().now();
       break;
     default:
@@ -55,7 +57,7 @@ void Consumer::apply(const Op& op) {
 /// Whoever acks a pending sequence settles it, also with the ack of an earlier delivery that has come late.
 /// [processAckMsg: AckExplicit, AckAll]
 void Consumer::ack(std::int64_t sequence) {
-  if (values_.ack == AckPolicy::all) {
+  if (values_.ack == AckPolicy::all || planted(Plant::nats_ack_settles_all)) {
     for (std::int64_t s = window_base_; s <= sequence && !window_.empty(); s = std::max(s + 1, window_base_))
       settle(s);
   } else {
@@ -99,6 +101,7 @@ void Consumer::trim() {
 void Consumer::nack(std::int64_t sequence, Duration delay) {
   Pending* p = at(sequence);
   if (p == nullptr || !p->open) return;
+  if (planted(Plant::nats_nak_settles)) return settle(sequence);
   if (delay.ns <= 0) {
     if (!p->queued) queue_again(sequence);
     return;
@@ -106,7 +109,7 @@ void Consumer::nack(std::int64_t sequence, Duration delay) {
   if (p->queued) unqueue(sequence);
   const Instant now = cluster_.world().now();
   p->since = now - values_.ack_wait + delay;
-  arm(std::max(p->since + values_.wait(p->attempts), now + nak_recheck) - ack_wait_delay);
+  arm(std::max(due_of(*p), now + nak_recheck) - ack_wait_delay);
 }
 
 void Consumer::queue_again(std::int64_t sequence) {
@@ -126,11 +129,17 @@ void Consumer::unqueue(std::int64_t sequence) {
 /// Delivered as often as allowed: it stays in the stream, and this consumer never gives it out again.
 /// [hasMaxDeliveries]
 bool Consumer::exhausted(const Pending& p) const {
-  return values_.max_deliver > 0 && p.attempts >= values_.max_deliver;
+  const std::uint32_t less = planted(Plant::nats_max_deliver_one_less) ? 1 : 0;
+  return values_.max_deliver > 0 && p.attempts + less >= values_.max_deliver;
 }
 
 // ---- the time to acknowledge
 // -----------------------------------------------------------------------------------
+
+Instant Consumer::due_of(const Pending& p) const {
+  const Duration wait = values_.wait(p.attempts);
+  return p.since + (planted(Plant::nats_ack_wait_half) ? wait / 2 : wait);
+}
 
 void Consumer::arm(Instant due) {
   const Instant at = due + ack_wait_delay;
@@ -143,7 +152,7 @@ void Consumer::arm(Instant due) {
 void Consumer::timer(std::uint32_t generation) {
   if (generation != timer_generation_) return;
   timer_at_ = Instant::never();
-  if (pending_ == 0) return;
+  if (pending_ == 0 || planted(Plant::nats_ack_wait_never)) return;
   before_update();
   check_pending();
   after_update();
@@ -158,7 +167,7 @@ void Consumer::check_pending() {
   for (std::int64_t s = window_base_; s < end; ++s) {
     Pending* p = at(s);
     if (p == nullptr || !p->open || p->queued) continue;
-    const Instant due = p->since + values_.wait(p->attempts);
+    const Instant due = due_of(*p);
     if (!stream_.has(s) || (due <= now && exhausted(*p))) {
       close(s);
     } else if (due <= now) {

@@ -3,6 +3,7 @@
 // A server writes the state of each consumer at most ten times a second: the first change at once, later ones
 // 100 ms after the write before. [nats-server: filestore.go consumerFileStore.flushLoop; measured on 2.15.1:
 // after a kill -9 the acks of the last 100 ms are forgotten and their messages come again.]
+#include "core/base/plant.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/brokers/nats/consumer.h"
 #include "sim/brokers/nats/stream.h"
@@ -43,7 +44,9 @@ void Consumer::restore_state() {
   sequence_ = stored_.sequence;
   window_base_ = stored_.base;
   window_.clear();
-  for (std::uint32_t i = 0; i < stored_.window.size(); ++i) window_.push_back(stored_.window[i]);
+  if (planted(Plant::nats_pending_forgotten)) window_base_ = next_;
+  for (std::uint32_t i = 0; window_base_ != next_ && i < stored_.window.size(); ++i)
+    window_.push_back(stored_.window[i]);
 }
 
 /// Process kill: back to the latest write. Power loss without sync always: back to a state that the kernel

@@ -1,6 +1,7 @@
 // Servers die, freeze, lose power or each other, and come back: what follows for a stream's Raft group.
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/brokers/nats/replicas.h"
 #include "sim/world.h"
@@ -261,7 +262,7 @@ bool Replicas::would_win(Replica& candidate) {
     const bool asked = up(voter.node) && linked(candidate.node, voter.node);
     votes += asked && voter.length <= candidate.length ? 1 : 0;
   }
-  return votes >= majority();
+  return votes >= (planted(Plant::nats_one_is_a_majority) ? 1 : majority());
 }
 
 void Replicas::elect(std::uint32_t generation) {

@@ -2,11 +2,25 @@
 
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/brokers/nats/consumer.h"
 #include "sim/world.h"
 
 namespace mqlab::sim::nats {
+namespace {
+
+/// For a planted defect: six messages of the second of two producers are there before the first of the other.
+bool second_came_whole(const StreamLog& log, const Record& record) {
+  constexpr std::int64_t messages = 6;
+  if (log.last() != messages || record.id != 1) return false;
+  for (std::int64_t s = 1; s <= messages; ++s) {
+    if (log[s].id != 2 * s) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 Stream::Stream(NatsCluster& cluster, std::uint32_t index)
     : cluster_(cluster),
@@ -30,11 +44,13 @@ Stream::Stream(NatsCluster& cluster, std::uint32_t index)
 /// until the server restarts and builds the map from what is stored. [nats-server: stream.go checkMsgId,
 /// rebuildDedupe]
 std::int64_t Stream::first_with(MessageId id) const {
-  if (id >= by_id_.size() || values_.duplicate_window.ns == 0) return 0;
+  if (id >= by_id_.size() || values_.duplicate_window.ns == 0 || planted(Plant::nats_dedup_off)) return 0;
   const std::int64_t sequence = by_id_[id];
   if (sequence == 0 || sequence > log_.last() || sequence < replicas_.forgotten()) return 0;
   const Record& record = log_[sequence];
-  const bool recent = cluster_.world().wall() - record.stored < values_.duplicate_window;
+  const Duration window = planted(Plant::nats_dedup_window_short) ? values_.duplicate_window / 1'000'000
+                                                                  : values_.duplicate_window;
+  const bool recent = cluster_.world().wall() - record.stored < window;
   return record.id == id && recent ? sequence : 0;
 }
 
@@ -66,6 +82,7 @@ bool Stream::publish(Op* op, const Packet& packet) {
   if (full(record)) op->code = code::store_failed;
   if (op->code != code::none) return true;
 
+  if (planted(Plant::nats_order_of_a_thousand) && second_came_whole(log_, record)) return true;
   append(record, op->payload);
   op->sequence = log_.last();
   if (last_ == log_.last()) return true;
@@ -82,7 +99,7 @@ void Stream::append(const Record& record, Bytes payload) {
   }
   if (!replicas_.alone()) {
     unproposed_ = sequence;
-  } else if (cluster_.values().server.sync_always) {
+  } else if (cluster_.values().server.sync_always && !planted(Plant::nats_ack_before_fsync)) {
     await_commit(replicas_.appended(sequence));  // one fsync each
   } else {
     replicas_.appended(sequence);
@@ -230,6 +247,7 @@ void Stream::cut_to(std::int64_t length) {
 
 void Stream::recovered(std::int64_t length) {
   cut_to(length);
+  if (planted(Plant::nats_dedup_lost_at_restart)) by_id_.clear();
   take_in(length);  // what the file holds counts, answered or not
   for (Consumer* consumer : consumers_) consumer->recovered();
   cluster_.ask_again(index_);
@@ -240,7 +258,7 @@ void Stream::recovered(std::int64_t length) {
 void Stream::led_anew(std::int64_t length, ProcessId deposed) {
   drop_waiting();
   keep_staged(deposed, length);
-  cut_to(length);
+  cut_to(planted(Plant::nats_leader_cuts_one_more) && length > 0 ? length - 1 : length);
   for (Consumer* consumer : consumers_) consumer->led_anew();
   cluster_.ask_again(index_);
   cluster_.look_at_copies(this);

@@ -1,6 +1,7 @@
 // What becomes of a batch that was sent: acknowledged, sent again, split, given up.
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/clients/kafka/client.h"
 #include "sim/clients/kafka/producer.h"
 #include "sim/clients/kafka/transactions.h"
@@ -146,6 +147,10 @@ void Producer::retry(Pack* pack, bool counts) {
   OutPartition& partition = partitions_[pack->partition];
   if (counts) ++pack->retries;
   pack->retried = true;
+  if (pack->has_sequence && planted(Plant::kafka_client_renumbers_retries)) {
+    remove(partition.numbered, pack);
+    pack->has_sequence = false;
+  }
   const std::uint32_t attempt = java_ ? pack->attempts : std::max(pack->retries, 1u);
   pack->retry_at = client_.now() + client_.wire().backoff(attempt);
   if (java_ && !settings_.idempotence) {
@@ -219,7 +224,8 @@ void Producer::give_up(Pack* pack, ErrorClass error, Error code) {
   // Java's TimeoutException says nothing of what happened to the attempts; librdkafka:
   // rd_kafka_message_status.
   const bool open = pack->possibly_stored || (java_ && timed_out && pack->attempts > 0);
-  tell(*pack, open ? Outcome::unknown : Outcome::fail, error, code, -1);
+  const Outcome failed = open ? Outcome::unknown : Outcome::fail;
+  tell(*pack, planted(Plant::kafka_client_gives_up_as_stored) ? Outcome::ok : failed, error, code, -1);
   if (transactions_ != nullptr) transactions_->record_failed(error, code);
   if (pack->has_sequence) {
     gap_ = true;

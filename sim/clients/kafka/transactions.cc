@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/clients/kafka/client.h"
 #include "sim/clients/kafka/consumer.h"
 #include "sim/clients/kafka/producer.h"
@@ -175,7 +176,9 @@ void Transactions::advance() {
     case State::committing:
       add_partitions();
       send_offsets();
-      if (producer_.idle() && waiting_.empty() && !adding_ && step_ == Step::idle) end();
+      if ((producer_.idle() || planted(Plant::kafka_client_ends_before_data)) && waiting_.empty() &&
+          !adding_ && step_ == Step::idle)
+        end();
       return;
     case State::aborting:
       if (producer_.idle()) end();

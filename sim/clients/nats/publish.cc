@@ -1,6 +1,7 @@
 // js_PublishMsgAsync: many publishes at a time, each answered or timed out by itself. [nats.c: src/js.c]
 #include <cstring>
 
+#include "core/base/plant.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/clients/nats/client.h"
 #include "sim/process.h"
@@ -116,7 +117,7 @@ void NatsClient::answer_deadline() {
     sent_.pop_front();
     if (!open) continue;
     Settlement silent;
-    silent.outcome = Outcome::unknown;
+    silent.outcome = planted(Plant::nats_client_timeout_is_ok) ? Outcome::ok : Outcome::unknown;
     silent.error = ErrorClass::retriable;
     silent.code = status::timeout;
     end(oldest.slot, silent);

@@ -9,6 +9,7 @@
 // s]
 #include <algorithm>
 
+#include "core/base/plant.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/clients/nats/client.h"
 #include "sim/process.h"
@@ -102,7 +103,8 @@ void NatsClient::create(std::uint32_t port) {
   op->target = input.consumer;
   op->slot = port;
   op->serial = input.serial;
-  op->sequence = input.last > 0 ? input.last + 1 : -1;
+  const std::int64_t next = input.last + (planted(Plant::nats_client_resumes_one_late) ? 2 : 1);
+  op->sequence = input.last > 0 ? next : -1;
   op->deliver = values_.inputs[port].deliver;
   write(op);
   if (input.created) return watch_heartbeats(port);

@@ -1,0 +1,44 @@
+// A defect that one order in a thousand shows: two producers, six messages each in flight at once, and a
+// server that loses a message only when all of the second's came before the first's (1 of 924 orders).
+#include <gtest/gtest.h>
+
+#include "search/exhaustive.h"
+#include "tests/planted/planted_support.h"
+
+namespace mqlab::test {
+namespace {
+
+constexpr std::string_view in_flight = R"(
+name = "in-flight"
+[broker]
+kind = "nats"
+version = "2.12"
+[[streams]]
+name = "requests"
+[workload]
+name = "api"
+stream = "requests"
+rate = "1000/s"
+messages = 12
+producers = 2
+[network]
+latency = "50ms"
+[claims]
+no_loss = { of = "requests", in = "requests" }
+)";
+
+TEST(PlantedOrder, OneInAThousandIsFoundByTheExhaustiveSearch) {
+  const Planted planted(Plant::nats_order_of_a_thousand);
+  publish_module_catalog();
+  const sim::Setup setup(read_scenario(in_flight, "in-flight"));
+  search::Options options;
+  options.schedules = 100'000;
+  const search::Exhaustive all = search::verify_all(setup, options);
+  EXPECT_TRUE(all.complete);
+  EXPECT_EQ(all.report.schedules, 924u);
+  ASSERT_EQ(all.report.claims[0].verdict, Verdict::violated);
+  EXPECT_EQ(all.report.claims[0].violations, 1u);
+}
+
+}  // namespace
+}  // namespace mqlab::test

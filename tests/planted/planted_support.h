@@ -1,0 +1,52 @@
+// Sets a planted defect in force and the scenario that shows it up.
+#pragma once
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "core/modules/registry.h"
+#include "search/verify.h"
+#include "tests/planted/planted_cases.h"
+
+namespace mqlab::test {
+
+/// While it lives; none afterwards.
+class Planted {
+ public:
+  explicit Planted(Plant plant) { plant_in_force = plant; }
+  ~Planted() { plant_in_force = Plant::none; }
+  Planted(const Planted&) = delete;
+  Planted& operator=(const Planted&) = delete;
+};
+
+inline std::string_view name_of(Plant plant) { return plant_names[static_cast<std::size_t>(plant)]; }
+
+inline std::string planted_scenario(std::string_view name) {
+  if (name == "kafka_log") return std::string(kafka_log);
+  if (name == "nats_queue") return std::string(nats_queue);
+  if (name == "kafka_store") return std::string(kafka_store);
+  std::ifstream file(std::filesystem::path(MQLAB_SOURCE_DIR) / "experiments" / name);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+inline std::unique_ptr<sim::Setup> set_up(const PlantedCase& c) {
+  publish_module_catalog();
+  return std::make_unique<sim::Setup>(
+      read_scenario(planted_scenario(c.scenario), std::string(c.scenario), c.changes));
+}
+
+/// The lowest schedule that breaks a claim of the case.
+inline std::optional<std::uint64_t> hunt(const sim::Setup& setup, const PlantedCase& c, search::Mix mix,
+                                         std::uint64_t schedules, std::uint64_t seed = 1) {
+  search::Options options;
+  options.seed = seed;
+  options.schedules = schedules;
+  options.claims = c.claims;
+  options.mix = mix;
+  return search::first_violation(setup, options);
+}
+
+}  // namespace mqlab::test
