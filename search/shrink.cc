@@ -150,7 +150,7 @@ class Shrinker {
     less.masked.insert(less.masked.end(), messages_.begin() + static_cast<std::ptrdiff_t>(begin),
                        messages_.begin() + static_cast<std::ptrdiff_t>(end));
     std::sort(less.masked.begin(), less.masked.end());
-    if (keep(less)) return true;
+    if (keep(less) || mask_named(less, begin, end)) return true;
     for (std::size_t f = 0; f < less.faults.size(); ++f) {
       const std::uint32_t nth = less.faults[f].at.nth;
       const std::uint32_t removed = static_cast<std::uint32_t>(end - begin);
@@ -160,6 +160,22 @@ class Shrinker {
         earlier.faults[f].at.nth = to;
         if (keep(std::move(earlier))) return true;
       }
+    }
+    return false;
+  }
+
+  /// A fault that waits for what happens to one of the masked messages may as well wait for a neighbour's.
+  bool mask_named(const Schedule& less, std::size_t begin, std::size_t end) {
+    for (const bool before : {true, false}) {
+      if (before ? begin == 0 : end == messages_.size()) continue;
+      bool any = false;
+      Schedule other = less;
+      for (FaultSpec& fault : other.faults) {
+        if (fault.at.message < messages_[begin] || fault.at.message > messages_[end - 1]) continue;
+        fault.at.message = before ? messages_[begin - 1] : messages_[end];
+        any = true;
+      }
+      if (any && keep(std::move(other))) return true;
     }
     return false;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/claims_random.h"
+#include "tests/core/mutator.h"
 
 namespace mqlab::testing {
 namespace {
@@ -105,6 +106,46 @@ TEST(Jsonl, DeepNestingIsRefused) {
   EXPECT_EQ(problem_of(header + deep + "\n"), "h.jsonl:2: this is no JSON");
   const std::string closed = "{\"a\":" + deep + std::string(deep.size(), ']') + "}";
   EXPECT_NE(problem_of(header + closed + "\n"), "");
+}
+
+/// Damaged anywhere, it is read or refused on one line.
+TEST(Jsonl, AnyChangeIsReadOrRefused) {
+  const std::vector<std::string> tokens = {"{",
+                                           "}",
+                                           "[",
+                                           ":",
+                                           ",",
+                                           "\"",
+                                           "\\",
+                                           "\n",
+                                           "null",
+                                           "-1",
+                                           "1e9",
+                                           "65536",
+                                           "true",
+                                           "0x",
+                                           "\xff",
+                                           "\\u",
+                                           "[[[[[[[",
+                                           "\"op\"",
+                                           "\"end\"",
+                                           "1.5",
+                                           "\\ud800",
+                                           "4294967296",
+                                           "99999999999999999999",
+                                           std::string("\0", 1)};
+  const Lab lab;
+  std::vector<std::string> seeds;
+  for (unsigned seed = 0; seed < 8; ++seed) seeds.push_back(written(lab, RandomHistory(lab, seed).make(3)));
+  int refused = 0;
+  const int done = for_a_while(10'000, 10, [&](int i) {
+    const auto n = static_cast<std::size_t>(i);
+    const std::string problem = problem_of(Mutator(n, tokens).mutate(seeds[n % seeds.size()]));
+    EXPECT_EQ(problem.find('\n'), std::string::npos) << i << ": " << problem;
+    refused += problem.empty() ? 0 : 1;
+  });
+  EXPECT_GE(done, 200);
+  EXPECT_GT(refused, done / 2);
 }
 
 }  // namespace

@@ -106,6 +106,8 @@ menu = ["kill", "pause", "drop_response"]
 targets = ["nats", "worker", "api"]
 at_most = 2
 heal = ["2s"]
+[limits]
+horizon = "1m"
 [claims]
 no_loss = [{ of = "requests", in = "requests" }, { of = "requests" }]
 no_duplicates = { of = "requests", in = "requests" }

@@ -1,5 +1,6 @@
 // Sets a planted defect in force and the scenario that shows it up.
 #pragma once
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -19,6 +20,13 @@ class Planted {
   Planted(const Planted&) = delete;
   Planted& operator=(const Planted&) = delete;
 };
+
+/// Of all threads, so far.
+inline double cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
 
 inline std::string_view name_of(Plant plant) { return plant_names[static_cast<std::size_t>(plant)]; }
 

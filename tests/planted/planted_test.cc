@@ -2,7 +2,6 @@
 // defect the same search, and a longer one, finds nothing there: so it is the defect that was found.
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <map>
 
 #include "tests/planted/planted_support.h"
@@ -13,12 +12,6 @@ namespace {
 constexpr std::uint64_t schedules_at_most = 30'000;
 constexpr std::uint64_t control_at_least = 1'000;
 constexpr double seconds_at_most = 30;
-
-double cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
 
 class PlantedDefect : public testing::TestWithParam<PlantedCase> {};
 

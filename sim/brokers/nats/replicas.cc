@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/limits.h"
+#include "core/base/plant.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/world.h"
 
@@ -46,6 +47,10 @@ bool Replicas::up(ProcessId node) const { return node != no_process && cluster_.
 bool Replicas::linked(ProcessId a, ProcessId b) const {
   const Network& network = cluster_.world().network();
   return a == b || (network.reachable(a, b) && network.reachable(b, a));
+}
+
+std::uint32_t Replicas::wanted() const {
+  return split_off(leader_) || planted(Plant::nats_ack_before_quorum) ? 1 : majority();
 }
 
 bool Replicas::quorum() const {

@@ -55,7 +55,7 @@ class Replicas {
   const Replica* copy_of(ProcessId node) const { return const_cast<Replicas*>(this)->copy_of(node); }
   std::uint32_t majority() const { return static_cast<std::uint32_t>(copies_.size() / 2 + 1); }
   /// How many copies the leader waits for.
-  std::uint32_t wanted() const { return split_off(leader_) ? 1 : majority(); }
+  std::uint32_t wanted() const;
   bool forgets(const Replica& copy);
   bool up(ProcessId node) const;
   bool linked(ProcessId a, ProcessId b) const;

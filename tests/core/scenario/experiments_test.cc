@@ -1,31 +1,17 @@
 // The scenarios a user starts from: each must be readable, complete and explicit about what its clients do.
 #include <gtest/gtest.h>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "core/claims/claim.h"
 #include "core/faults/anchor.h"
 #include "core/modules/registry.h"
 #include "core/scenario/reader.h"
+#include "tests/core/scenario/experiments.h"
 
 namespace mqlab {
 namespace {
 
-std::vector<std::filesystem::path> experiments() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(MQLAB_SOURCE_DIR "/experiments")) {
-    if (entry.path().extension() == ".toml") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
+using testing::experiments;
+using testing::text_of;
 
 TEST(Experiments, EachIsReadableAndComplete) {
   publish_module_catalog();
