@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/limits.h"
+#include "core/scenario/text.h"
 
 namespace mqlab {
 namespace {
@@ -86,7 +87,9 @@ class Line {
     if (json_.is_discarded()) fail(is_utf8(text) ? "this is no JSON" : "this is not UTF-8");
     if (!json_.is_object()) fail("a line must be an object: {…}");
   }
-  [[noreturn]] void fail(const std::string& problem) const { throw HistoryError(file_, number_, problem); }
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw HistoryError(file_, number_, one_line(problem));  // names in it are the file's own
+  }
 
   const Json& json() const { return json_; }
   std::string text(const std::string& key, const Json& value) const {
