@@ -12,6 +12,12 @@
 
 namespace mqlab::test {
 
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr unsigned slower = 20;  ///< than a release build, at most
+#else
+inline constexpr unsigned slower = 1;
+#endif
+
 /// While it lives; none afterwards.
 class Planted {
  public:

@@ -10,8 +10,8 @@ namespace mqlab::test {
 namespace {
 
 constexpr std::uint64_t schedules_at_most = 30'000;
-constexpr std::uint64_t control_at_least = 1'000;
-constexpr double seconds_at_most = 30;
+constexpr std::uint64_t control_at_least = 1'000 / slower;
+constexpr double seconds_at_most = 30 * slower;
 
 class PlantedDefect : public testing::TestWithParam<PlantedCase> {};
 
