@@ -13,24 +13,6 @@ namespace py = pybind11;
 namespace mqlab::bindings {
 namespace {
 
-std::string_view name_of(Role role) {
-  switch (role) {
-    case Role::broker:
-      return "broker";
-    case Role::workload:
-      return "workload";
-    case Role::stage:
-      return "stage";
-    case Role::observer:
-      return "observer";
-    case Role::auditor:
-      return "auditor";
-    case Role::lab:
-      return "lab";
-  }
-  return "";
-}
-
 Scenario read(const std::string& toml, const std::string& file,
               const std::vector<std::pair<std::string, std::string>>& overrides) {
   std::vector<Override> changes;
@@ -68,7 +50,7 @@ void bind_topology(py::module_& m) {
   py::class_<ProcessInfo>(m, "Process")
       .def_readonly("name", &ProcessInfo::name)
       .def_readonly("group", &ProcessInfo::group)
-      .def_property_readonly("role", [](const ProcessInfo& p) { return name_of(p.role); })
+      .def_property_readonly("role", [](const ProcessInfo& p) { return mqlab::name_of(p.role); })
       .def_readonly("index", &ProcessInfo::index)
       .def_readonly("instance", &ProcessInfo::instance);
   py::class_<PlaceInfo>(m, "Place")

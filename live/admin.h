@@ -15,6 +15,8 @@ struct PlaceState {
   PlaceId place = no_place;
   std::int64_t end = 0;     ///< next offset, or last sequence + 1
   std::int64_t stable = 0;  ///< behind it lie transactions without an outcome; = end where there are none
+  std::int64_t bytes = -1;  ///< what it takes on disk; −1 = the broker does not say
+  std::string log = {};     ///< its folder in a node's data, where the broker keeps one
 };
 
 struct GroupState {
@@ -43,8 +45,12 @@ class AuditSink {
     std::uint16_t flags;  ///< of Row::flags
   };
   virtual void record(const Record& record, const WireMessage& message) = 0;
-  /// The place was read up to `end`; not `complete`: it could not be.
-  virtual void end(PlaceId place, std::int64_t end, std::int64_t count, bool complete) = 0;
+  struct Bounds {
+    std::int64_t start;  ///< what lies before it was removed; −1 = not told
+    std::int64_t end;
+  };
+  /// The place was read up to its end; not `complete`: it could not be.
+  virtual void end(PlaceId place, Bounds bounds, std::int64_t count, bool complete) = 0;
   virtual void committed(PlaceId place, std::int64_t position, std::uint32_t stage) = 0;
 };
 

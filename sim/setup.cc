@@ -75,6 +75,7 @@ Setup::Setup(Scenario given, Fabric* links)
     settle = std::max(settle, clusters.back()->settle());
   }
   for (std::uint32_t w = 0; w < scenario.workloads.size(); ++w) generators.emplace_back(scenario, w);
+  for (const ClaimSpec& claim : scenario.claims) watch_disk = watch_disk || claim.id == "disk.bounded";
   const std::size_t n = topology.processes.size();
   modules.resize(n);
   ports.resize(n);

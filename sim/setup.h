@@ -33,7 +33,8 @@ struct Setup {
   std::vector<Generator> generators;                   ///< by workload
   Sampler latency;
   Duration settle = {};
-  bool snapshots = true;  ///< every module's state can be restored by memcpy
+  bool watch_disk = false;  ///< a claim wants `usage` rows
+  bool snapshots = true;    ///< every module's state can be restored by memcpy
 };
 
 }  // namespace mqlab::sim

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/claims/effects.h"
+#include "core/claims/excuses.h"
 #include "core/claims/makers.h"
 #include "core/claims/row_checker.h"
 #include "core/claims/wording.h"
@@ -18,12 +19,14 @@ namespace {
 
 class Accounted final : public RowChecker<Accounted> {
  public:
-  explicit Accounted(Scope scope) : scope_(std::move(scope)), end_(scope_) {
-    kinds_ = end_.kinds() | bit(Kind::publish) | bit(Kind::invoke);
+  Accounted(Scope scope, Excuses excuses)
+      : scope_(std::move(scope)), end_(scope_), excuses_(std::move(excuses)) {
+    kinds_ = end_.kinds() | bit(Kind::publish) | bit(Kind::invoke) | excuses_.kinds();
   }
 
   void see(const Row& row, std::uint64_t index) {
     end_.see(row, index);
+    if (excuses_.any()) excuses_.see(row);
     if (row.message == 0) return;
     if (row.kind == Kind::invoke && scope_.sends(row.process)) {
       ids_[row.message].invoked = 1;
@@ -40,6 +43,7 @@ class Accounted final : public RowChecker<Accounted> {
   void reset() override {
     index_ = 0;
     end_.reset();
+    excuses_.reset();
     ids_.reset();
     endings_.reset();
   }
@@ -75,13 +79,14 @@ class Accounted final : public RowChecker<Accounted> {
 
   Scope scope_;
   EndPhase end_;
+  Excuses excuses_;
   Paged<Id> ids_;
   Paged<Endings> endings_;
 };
 
 Finding Accounted::finish() {
   Finding finding;
-  std::uint64_t invoked = 0, open = 0;
+  std::uint64_t invoked = 0, open = 0, excused = 0, doubtful = 0;
   MessageId lost = 0, twice = 0;
   ids_.for_each([&](std::uint64_t id, const Id& state) {
     invoked += state.invoked;
@@ -90,8 +95,12 @@ Finding Accounted::finish() {
     const std::uint32_t endings = endings_.get(id).count;
     finding.observed += endings;
     open += state.open;
-    finding.violations += endings > 1 || (endings == 0 && !state.open);
-    if (endings == 0 && !state.open && lost == 0) lost = static_cast<MessageId>(id);
+    const bool missing = endings == 0 && !state.open;
+    const Excuse excuse = missing ? excuses_.of(static_cast<MessageId>(id)) : Excuse::none;
+    excused += excuse == Excuse::excused;
+    doubtful += excuse == Excuse::doubtful;
+    finding.violations += endings > 1 || (missing && excuse == Excuse::none);
+    if (missing && excuse == Excuse::none && lost == 0) lost = static_cast<MessageId>(id);
     if (endings > 1 && twice == 0) twice = static_cast<MessageId>(id);
   });
   if (!end_.complete()) {
@@ -105,6 +114,9 @@ Finding Accounted::finish() {
   } else if (open > 0) {
     finding.explanation =
         "for " + counted(open, "id") + " nobody can tell where it ends: an open transaction";
+  } else if (doubtful > 0) {
+    finding.explanation = "for " + counted(doubtful, "id") +
+                          " nobody can tell whether its loss is excused: an outcome is unknown";
   } else if (finding.observed < scope_.observed_at_least) {
     finding.explanation =
         too_few(finding, finding.observed, scope_.observed_at_least, "ending of an acked id");
@@ -113,6 +125,9 @@ Finding Accounted::finish() {
   } else {
     finding.verdict = Verdict::holds;
     finding.explanation = counted(finding.population, "acked id") + ", each in one place";
+    if (excused > 0)
+      finding.explanation +=
+          ", " + std::to_string(excused) + (excused == 1 ? " loss" : " losses") + " excused";
   }
   return finding;
 }
@@ -140,7 +155,9 @@ std::unique_ptr<Checker> make_accounted(const ClaimSpec& claim, const Scenario& 
   const Parameters parameters(claim, scenario, {});
   if (claim.in.empty()) parameters.fail("in", "is needed: the topic or store in which an id should end");
   if (!claim.as.empty()) parameters.fail("as", "has no meaning here: what counts is where ids end");
-  return std::make_unique<Accounted>(resolve_scope(claim, scenario, topology, parameters));
+  Scope scope = resolve_scope(claim, scenario, topology, parameters);
+  Excuses excuses(claim, scenario, topology, scope, parameters);
+  return std::make_unique<Accounted>(std::move(scope), std::move(excuses));
 }
 
 }  // namespace mqlab

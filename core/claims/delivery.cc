@@ -4,13 +4,15 @@
 
 namespace mqlab {
 
-DeliveryChecker::DeliveryChecker(Scope scope, DeliveryParts parts)
-    : scope_(std::move(scope)), parts_(parts), end_(scope_), reader_(scope_) {
+DeliveryChecker::DeliveryChecker(Scope scope, DeliveryParts parts, Excuses excuses)
+    : scope_(std::move(scope)), parts_(parts), excuses_(std::move(excuses)), end_(scope_), reader_(scope_) {
   kinds_ = end_.kinds() | reader_.kinds() | bit(Kind::invoke) | bit(Kind::publish);
   if (parts_.phantoms) kinds_ |= bit(Kind::store_write);
+  kinds_ |= excuses_.kinds();
 }
 
 void DeliveryChecker::see(const Row& row, std::uint64_t index) {
+  if (excuses_.any()) excuses_.see(row);
   switch (row.kind) {
     case Kind::invoke:
       if (row.process >= scope_.workload.size() || scope_.workload[row.process] == 0) return;
@@ -140,6 +142,10 @@ DeliveryChecker::Tally DeliveryChecker::tally() const {
     if (!parts_.loss || sent.dead || sent.pending) return;
     for (std::size_t lane = 0; lane < scope_.lanes.size(); ++lane) {
       if (effects_.get(id * scope_.lanes.size() + lane).count > 0) continue;
+      const Excuse excuse = excuses_.of(static_cast<MessageId>(id));
+      t.excused += excuse == Excuse::excused;
+      t.doubtful += excuse == Excuse::doubtful;
+      if (excuse != Excuse::none) break;
       if (t.lost++ == 0) {
         t.first_lost = static_cast<MessageId>(id);
         t.lost_lane = lane;
@@ -178,6 +184,7 @@ std::vector<DeliveryChecker::Suspect> DeliveryChecker::phantoms() const {
 
 void DeliveryChecker::reset() {
   index_ = 0;
+  excuses_.reset();
   end_.reset();
   reader_.reset();
   sent_.reset();
@@ -187,6 +194,14 @@ void DeliveryChecker::reset() {
   if (!more_digests_.empty()) more_digests_.clear();
   suspects_.clear();
   observed_ = duplicates_ = second_row_ = 0;
+}
+
+std::unique_ptr<Checker> make_delivery_checker(const ClaimSpec& claim, const Scenario& scenario,
+                                               const Topology& topology, DeliveryParts parts) {
+  const Parameters parameters(claim, scenario, {"deliveries", "stage"});
+  Scope scope = resolve_scope(claim, scenario, topology, parameters);
+  Excuses excuses(claim, scenario, topology, scope, parameters);
+  return std::make_unique<DeliveryChecker>(std::move(scope), parts, std::move(excuses));
 }
 
 }  // namespace mqlab

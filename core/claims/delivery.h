@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/claims/effects.h"
+#include "core/claims/excuses.h"
 #include "core/claims/row_checker.h"
 
 namespace mqlab {
@@ -18,7 +19,7 @@ struct DeliveryParts {
 
 class DeliveryChecker final : public RowChecker<DeliveryChecker> {
  public:
-  DeliveryChecker(Scope scope, DeliveryParts parts);
+  DeliveryChecker(Scope scope, DeliveryParts parts, Excuses excuses);
   Finding finish() override;
   void reset() override;
   void see(const Row& row, std::uint64_t index);
@@ -55,6 +56,7 @@ class DeliveryChecker final : public RowChecker<DeliveryChecker> {
   };
   struct Tally {
     std::uint64_t invoked = 0, acked = 0, unknown = 0, pending = 0, lost = 0, phantoms = 0;
+    std::uint64_t excused = 0, doubtful = 0;  // of those without effect
     MessageId first_lost = 0;
     std::size_t lost_lane = 0;
   };
@@ -75,6 +77,7 @@ class DeliveryChecker final : public RowChecker<DeliveryChecker> {
 
   Scope scope_;
   DeliveryParts parts_;
+  Excuses excuses_;
   EndPhase end_;
   EffectReader reader_;
   Paged<Sent> sent_;
@@ -89,5 +92,8 @@ class DeliveryChecker final : public RowChecker<DeliveryChecker> {
   Effects first_;
   std::size_t duplicate_lane_ = 0;
 };
+
+std::unique_ptr<Checker> make_delivery_checker(const ClaimSpec& claim, const Scenario& scenario,
+                                               const Topology& topology, DeliveryParts parts);
 
 }  // namespace mqlab

@@ -83,6 +83,10 @@ std::string DeliveryChecker::why_undecided(const Tally& t, Finding& finding) con
     return "for " + counted(t.pending, "id") +
            " nobody can tell whether an effect is there: an open transaction, or a handler whose end is "
            "unknown";
+  if (t.doubtful > 0)
+    return "of " + counted(t.doubtful, "id") +
+           " without effect nobody can tell whether the loss is excused: a publish or transaction of unknown "
+           "outcome";
   if ((parts_.end_judged() && t.acked == 0) || t.invoked == 0) {
     finding.vacuous = true;
     return "no id was acked by " + scope_.of;
@@ -124,6 +128,9 @@ Finding DeliveryChecker::finish() {
   finding.verdict = doubt.empty() ? Verdict::holds : Verdict::undecided;
   finding.explanation =
       doubt.empty() ? counted(observed_, "effect") + " of " + counted(t.acked, "acked id") : doubt;
+  if (doubt.empty() && t.excused > 0)
+    finding.explanation +=
+        ", " + std::to_string(t.excused) + (t.excused == 1 ? " loss" : " losses") + " excused";
   return finding;
 }
 

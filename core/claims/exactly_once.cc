@@ -6,9 +6,8 @@ namespace mqlab {
 
 std::unique_ptr<Checker> make_exactly_once(const ClaimSpec& claim, const Scenario& scenario,
                                            const Topology& topology) {
-  const Parameters parameters(claim, scenario, {"deliveries", "stage"});
-  return std::make_unique<DeliveryChecker>(resolve_scope(claim, scenario, topology, parameters),
-                                           DeliveryParts{.loss = true, .duplicates = true, .phantoms = true});
+  return make_delivery_checker(claim, scenario, topology,
+                               {.loss = true, .duplicates = true, .phantoms = true});
 }
 
 }  // namespace mqlab

@@ -17,6 +17,7 @@ Maker make_log_no_send_skip, make_log_no_duplicates, make_log_no_lost_write, mak
 Maker make_log_no_precommitted_read, make_log_no_write_cycle, make_log_no_information_cycle;
 Maker make_txn_atomic, make_txn_read_committed;
 Maker make_commit_covers_processed, make_progress_consumer;
+Maker make_disk_bounded;
 Maker make_latency, make_throughput, make_backlog_bounded;
 
 }  // namespace mqlab

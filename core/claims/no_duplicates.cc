@@ -6,9 +6,7 @@ namespace mqlab {
 
 std::unique_ptr<Checker> make_no_duplicates(const ClaimSpec& claim, const Scenario& scenario,
                                             const Topology& topology) {
-  const Parameters parameters(claim, scenario, {"deliveries", "stage"});
-  return std::make_unique<DeliveryChecker>(resolve_scope(claim, scenario, topology, parameters),
-                                           DeliveryParts{.duplicates = true});
+  return make_delivery_checker(claim, scenario, topology, {.duplicates = true});
 }
 
 }  // namespace mqlab

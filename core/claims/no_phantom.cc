@@ -7,9 +7,7 @@ namespace mqlab {
 
 std::unique_ptr<Checker> make_no_phantom(const ClaimSpec& claim, const Scenario& scenario,
                                          const Topology& topology) {
-  const Parameters parameters(claim, scenario, {"deliveries", "stage"});
-  return std::make_unique<DeliveryChecker>(resolve_scope(claim, scenario, topology, parameters),
-                                           DeliveryParts{.phantoms = true});
+  return make_delivery_checker(claim, scenario, topology, {.phantoms = true});
 }
 
 }  // namespace mqlab

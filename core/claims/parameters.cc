@@ -64,6 +64,14 @@ std::optional<std::uint64_t> Parameters::count(std::string_view key) const {
   return static_cast<std::uint64_t>(*value);
 }
 
+std::optional<std::uint64_t> Parameters::bytes(std::string_view key) const {
+  const Property* property = find(key);
+  if (property == nullptr) return std::nullopt;
+  const std::optional<std::uint64_t> value = parse_bytes(property->value);
+  if (!value) fail(key, quoted(property->value) + " is no size; write it like \"64MiB\"");
+  return value;
+}
+
 double Parameters::share(std::string_view key, double default_value) const {
   const Property* property = find(key);
   if (property == nullptr) return default_value;

@@ -24,6 +24,7 @@ class Parameters {
   std::optional<Duration> duration(std::string_view key) const;
   std::optional<double> rate(std::string_view key) const;  ///< per second
   std::optional<std::uint64_t> count(std::string_view key) const;
+  std::optional<std::uint64_t> bytes(std::string_view key) const;
   /// From 0 to 1; also as "5%".
   double share(std::string_view key, double default_value) const;
 

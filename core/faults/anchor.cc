@@ -58,6 +58,7 @@ Nature nature_of(Kind kind) {
     case Kind::quiet:
     case Kind::audit:
     case Kind::audit_end:
+    case Kind::usage:
     case Kind::count_:
       return Nature::none;
     case Kind::request:

@@ -51,8 +51,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::count_)> k
     "high_watermark",
     "marker",
     "truncate",
-    "elect"};
-static_assert(kind_names.back() == "elect");
+    "elect",
+    "usage"};
+static_assert(kind_names.back() == "usage");
 constexpr std::array<std::string_view, 4> phase_names = {"invoke", "ok", "fail", "unknown"};
 }  // namespace
 

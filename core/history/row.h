@@ -65,6 +65,8 @@ enum class Kind : std::uint8_t {
   marker,
   truncate,
   elect,
+  // how many bytes the lab found a place to have on disk
+  usage,
   count_
 };
 

@@ -3,6 +3,25 @@
 #include <algorithm>
 
 namespace mqlab {
+
+std::string_view name_of(Role role) {
+  switch (role) {
+    case Role::broker:
+      return "broker";
+    case Role::workload:
+      return "workload";
+    case Role::stage:
+      return "stage";
+    case Role::observer:
+      return "observer";
+    case Role::auditor:
+      return "auditor";
+    case Role::lab:
+      return "lab";
+  }
+  return "";
+}
+
 namespace {
 
 void add_processes(Topology& t, Role role, std::uint32_t index, const std::string& group, std::uint32_t count,

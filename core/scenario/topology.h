@@ -38,6 +38,8 @@ struct PlaceInfo {
   std::uint32_t partition = 0;
 };
 
+std::string_view name_of(Role role);
+
 struct Topology {
   explicit Topology(const Scenario& scenario);
 

@@ -72,8 +72,11 @@ class KafkaAdmin final : public Admin {
 
   void audit(AuditSink& sink) override {
     const ListPtr partitions = names_.list(places_, false);
-    const auto end = ends(all().get(), partitions.get(), timeout_ms);
-    const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
+    const auto start = offsets_at(all().get(), partitions.get(), RD_KAFKA_OFFSET_BEGINNING, timeout_ms);
+    const auto end = offsets_at(all().get(), partitions.get(), RD_KAFKA_OFFSET_END, timeout_ms);
+    const auto stable = transactional()
+                            ? offsets_at(committed().get(), partitions.get(), RD_KAFKA_OFFSET_END, timeout_ms)
+                            : end;
     const auto visible =
         transactional() ? committed_offsets(partitions.get()) : std::map<PlaceId, std::vector<bool>>{};
     std::map<PlaceId, std::int64_t> counts, stable_of;
@@ -88,7 +91,7 @@ class KafkaAdmin final : public Admin {
                   wire.value_or(WireMessage{}));
     });
     for (std::size_t i = 0; i < places_.size(); ++i)
-      sink.end(places_[i].place, end[i], counts[places_[i].place], done[i]);
+      sink.end(places_[i].place, {start[i], end[i]}, counts[places_[i].place], done[i]);
     each_group([&](std::uint32_t stage, const std::string& group, const std::vector<PlacePosition>& inputs) {
       for (const PlacePosition& p : committed_of(group, inputs)) sink.committed(p.place, p.position, stage);
     });
@@ -142,14 +145,22 @@ class KafkaAdmin final : public Admin {
     }
   }
 
+  /// kafka UnifiedLog.logDirName
+  std::string log_of(PlaceId place) const {
+    const PlaceInfo& info = context_.topology.places[place];
+    return names_.topic(info.topic) + "-" + std::to_string(info.partition);
+  }
+
   SystemState ask_state() {
     SystemState state;
     state.whole = look(all().get(), nodes(), prefix(), timeout_ms).whole;
     const ListPtr partitions = names_.list(places_, false);
-    const auto end = ends(all().get(), partitions.get(), timeout_ms);
-    const auto stable = transactional() ? ends(committed().get(), partitions.get(), timeout_ms) : end;
+    const auto end = offsets_at(all().get(), partitions.get(), RD_KAFKA_OFFSET_END, timeout_ms);
+    const auto stable = transactional()
+                            ? offsets_at(committed().get(), partitions.get(), RD_KAFKA_OFFSET_END, timeout_ms)
+                            : end;
     for (std::size_t i = 0; i < places_.size(); ++i)
-      state.places.push_back({places_[i].place, end[i], stable[i]});
+      state.places.push_back({places_[i].place, end[i], stable[i], -1, log_of(places_[i].place)});
     each_group([&](std::uint32_t stage, const std::string& group, const std::vector<PlacePosition>& inputs) {
       for (const PlacePosition& p : committed_of(group, inputs))
         state.groups.push_back({group, stage, p.place, p.position, 0, 0});

@@ -40,10 +40,10 @@ struct ClusterView {
 /// `prefix` of the topics that count; empty = all.
 ClusterView look(rd_kafka_t* client, std::uint32_t nodes, const std::string& prefix, int timeout_ms);
 
-/// End offset of each partition: the high watermark, or for a client that reads committed only the last
-/// stable offset. Throws PortError.
-std::vector<std::int64_t> ends(rd_kafka_t* client, rd_kafka_topic_partition_list_t* partitions,
-                               int timeout_ms);
+/// Where each partition begins (`where` = RD_KAFKA_OFFSET_BEGINNING) or ends (RD_KAFKA_OFFSET_END): the high
+/// watermark, or for a client that reads committed only the last stable offset. Throws PortError.
+std::vector<std::int64_t> offsets_at(rd_kafka_t* client, rd_kafka_topic_partition_list_t* partitions,
+                                     std::int64_t where, int timeout_ms);
 
 /// Reads partitions from their begin to their end as `consumer` sees it; calls `visit` for every record.
 /// Returns which partitions were read to the end, in the order of the list.

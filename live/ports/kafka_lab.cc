@@ -183,14 +183,15 @@ ClusterView look(rd_kafka_t* client, std::uint32_t nodes, const std::string& pre
   return view;
 }
 
-std::vector<std::int64_t> ends(rd_kafka_t* client, rd_kafka_topic_partition_list_t* partitions,
-                               int timeout_ms) {
-  // A time of −1 asks for the end (ListOffsets); one request for each node instead of one for each partition.
-  for (int i = 0; i < partitions->cnt; ++i) partitions->elems[i].offset = RD_KAFKA_OFFSET_END;
-  require(rd_kafka_offsets_for_times(client, partitions, timeout_ms), "end offsets");
+std::vector<std::int64_t> offsets_at(rd_kafka_t* client, rd_kafka_topic_partition_list_t* partitions,
+                                     std::int64_t where, int timeout_ms) {
+  // A time of −1 asks for the end, −2 for the beginning (ListOffsets); one request for each node instead of
+  // one for each partition.
+  for (int i = 0; i < partitions->cnt; ++i) partitions->elems[i].offset = where;
+  require(rd_kafka_offsets_for_times(client, partitions, timeout_ms), "bounds of logs");
   std::vector<std::int64_t> result;
   for (int i = 0; i < partitions->cnt; ++i) {
-    require(partitions->elems[i].err, std::string("end of ") + partitions->elems[i].topic);
+    require(partitions->elems[i].err, std::string("bounds of ") + partitions->elems[i].topic);
     result.push_back(partitions->elems[i].offset);
   }
   return result;

@@ -57,7 +57,8 @@ class NatsAdmin final : public Admin {
     each_stream([&](const TopicInfo& topic, const TopicSpec& spec) {
       const StreamInfoPtr info = stream_info(spec);
       const auto end = info == nullptr ? 1 : static_cast<std::int64_t>(info->State.LastSeq) + 1;
-      state.places.push_back({topic.first_place, end, end});
+      const auto bytes = info == nullptr ? 0 : static_cast<std::int64_t>(info->State.Bytes);
+      state.places.push_back({topic.first_place, end, end, bytes});
       state.whole = state.whole && (info == nullptr || whole(*info, spec));
     });
     for (const Durable& durable : durables()) {
@@ -242,14 +243,15 @@ class NatsAdmin final : public Admin {
 
   void audit_stream(PlaceId place, const TopicSpec& spec, AuditSink& sink) {
     const StreamInfoPtr info = stream_info(spec);
-    if (info == nullptr) return sink.end(place, 1, 0, true);
+    if (info == nullptr) return sink.end(place, {-1, 1}, 0, true);
     const std::uint64_t last = info->State.LastSeq;
+    const AuditSink::Bounds bounds = {static_cast<std::int64_t>(info->State.FirstSeq),
+                                      static_cast<std::int64_t>(last) + 1};
     std::int64_t count = 0;
     const StreamNames names = stream_names(spec, context_.tag);
     if (is_work_queue(spec)) {
       count = read_queue(*info, names.stream, place, sink);
-      return sink.end(place, static_cast<std::int64_t>(last) + 1, count,
-                      count == static_cast<std::int64_t>(info->State.Msgs));
+      return sink.end(place, bounds, count, count == static_cast<std::int64_t>(info->State.Msgs));
     }
     jsSubOptions options;
     jsSubOptions_Init(&options);
@@ -263,8 +265,7 @@ class NatsAdmin final : public Admin {
       natsSubscription_SetPendingLimits(raw, -1, -1);
       read_all(raw, place, last, count, sink);
     }
-    sink.end(place, static_cast<std::int64_t>(last) + 1, count,
-             count == static_cast<std::int64_t>(info->State.Msgs));
+    sink.end(place, bounds, count, count == static_cast<std::int64_t>(info->State.Msgs));
   }
 
   NatsStream settings_of(const TopicSpec& spec) const {

@@ -13,24 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-const char* name_of(Role role) {
-  switch (role) {
-    case Role::broker:
-      return "broker";
-    case Role::workload:
-      return "workload";
-    case Role::stage:
-      return "stage";
-    case Role::observer:
-      return "observer";
-    case Role::auditor:
-      return "auditor";
-    case Role::lab:
-      return "lab";
-  }
-  return "";
-}
-
 json pairs(const Properties& properties) {
   json list = json::object();
   for (const Property& p : properties) list[p.key] = p.value;
@@ -111,11 +93,13 @@ int describe(const Options& options) {
   out["address"] = s.live.address;
   out["horizon"] = s.limits.horizon.ns;
   out["supervisor_delay"] = limits::supervisor_delay.ns;
+  out["watch_disk"] = std::any_of(s.claims.begin(), s.claims.end(),
+                                  [](const ClaimSpec& claim) { return claim.id == "disk.bounded"; });
   out["live_timeout"] = s.limits.live_timeout.ns;
   for (const ProcessInfo& p : topology.processes) {
     out["processes"].push_back({{"name", p.name},
                                 {"group", p.group},
-                                {"role", name_of(p.role)},
+                                {"role", mqlab::name_of(p.role)},
                                 {"index", p.index},
                                 {"instance", p.instance}});
   }

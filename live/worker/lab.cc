@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/history/audit_bounds.h"
 #include "core/scenario/units.h"
 #include "live/admin.h"
 #include "live/port.h"
@@ -45,8 +46,9 @@ class RowSink final : public AuditSink {
     row.digest = wire.message.digest;
     row.transaction = wire.writer.transaction;
   }
-  void end(PlaceId place, std::int64_t end, std::int64_t count, bool complete) override {
-    Row& row = next(Kind::audit_end, place, end);
+  void end(PlaceId place, Bounds bounds, std::int64_t count, bool complete) override {
+    Row& row = next(Kind::audit_end, place, bounds.end);
+    row.digest = audited_from(bounds.start);
     row.aux = count;
     if (!complete) row.phase = Phase::fail;
     file_.publish();
@@ -87,7 +89,7 @@ void audit_stores(const Lab& lab, const std::string& file, AuditSink& sink) {
           wire);
       ++count;
     });
-    sink.end(topic.first_place, store.read(0).version, count, true);
+    sink.end(topic.first_place, {-1, store.read(0).version}, count, true);
   }
 }
 
@@ -113,7 +115,8 @@ std::string write_audit(Lab& lab, const Options& options) {
 json as_json(const SystemState& state) {
   json out = {{"whole", state.whole}, {"places", json::array()}, {"groups", json::array()}};
   for (const PlaceState& p : state.places)
-    out["places"].push_back({{"place", p.place}, {"end", p.end}, {"stable", p.stable}});
+    out["places"].push_back(
+        {{"place", p.place}, {"end", p.end}, {"stable", p.stable}, {"bytes", p.bytes}, {"log", p.log}});
   for (const GroupState& g : state.groups) {
     out["groups"].push_back({{"group", g.group},
                              {"stage", g.stage},

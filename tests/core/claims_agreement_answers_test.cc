@@ -49,6 +49,28 @@ TEST(ClaimsAgree, Recovers) {
   agree(Lab(), claim("recovers", "requests", "", "", at_embed), naive::recovers, 4'000, troubled);
 }
 
+/// Sizes measured at random moments.
+Rows measured(const Lab& lab, unsigned seed) {
+  Rows rows = RandomHistory(lab, seed).make(seed % 2 == 0 ? 0 : seed % 5);
+  RandomStream random(seed * 59 + 11);
+  for (std::uint64_t n = below(random.next(), 8); n > 0 && !rows.empty(); --n) {
+    const auto at = static_cast<std::ptrdiff_t>(below(random.next(), rows.size()));
+    Row r = rows[static_cast<std::size_t>(at)];
+    r.kind = Kind::usage;
+    r.phase = below(random.next(), 9) == 0 ? Phase::fail : Phase::ok;
+    r.message = 0;
+    r.place = static_cast<PlaceId>(below(random.next(), lab.topology.places.size()));
+    r.aux = static_cast<std::int64_t>(below(random.next(), 900)) - 20;
+    rows.insert(rows.begin() + at, r);
+  }
+  return rows;
+}
+
+TEST(ClaimsAgree, DiskBounded) {
+  agree(Lab(), claim("disk.bounded", "", "vectors", "", {{"at_most", "1000", 0}}), naive::disk_bounded,
+        12'000, measured);
+}
+
 TEST(ClaimsAgree, OrderCausal) {
   agree_on_pipelines(claim("order.causal", "", "vectors"), naive::order_causal, 12'000);
   agree_on_pipelines(claim("order.causal", "", "", "billing"), naive::order_causal, 4'000);

@@ -31,7 +31,7 @@ inline Story good_story(const Lab& lab, MessageId messages = 120) {
     story.transaction(Kind::commit_transaction, Phase::ok, embed, id);
     story.write(id, embed);
     for (const std::string& reader : {embed, std::string("archive-0")}) story.complete(id, reader, in, at);
-    story.read(id, "billing", out, at);
+    story.read(id, "billing", out, at).takes(out, 100 * (at + 1));
     story.found(id, in, at).found(id, out, at).found(id, "index", id);
   }
   for (int p = 0; p < 2; ++p) story.committed("requests/" + std::to_string(p), positions[p]);
@@ -66,6 +66,7 @@ inline std::vector<ClaimSpec> every_claim() {
   list.push_back(claim("accounted", "requests", "index"));
   list.push_back(claim("effect_once", "requests", "index"));
   list.push_back(claim("order.causal", "", "vectors"));
+  list.push_back(claim("disk.bounded", "", "vectors", "", {{"at_most", "12KB", 0}}));
   for (const char* id : {"rate.loss", "rate.duplicates"}) {
     list.push_back(claim(id, "requests", "vectors", "", {{"at_most", "1%", 0}}));
     list.push_back(claim(id, "requests", "vectors", "billing", {{"at_most", "1%", 0}}));

@@ -145,6 +145,13 @@ std::vector<Mutation> mutations() {
 }
 
 void late_and_causal(std::vector<Mutation>& list) {
+  list.push_back({"a partition takes more than it may",
+                  [](const Lab& lab, Rows& rows) {
+                    rows[index_of(rows, [&](const Row& r) {
+                      return r.kind == Kind::usage && r.place == lab.place("vectors/1");
+                    })].aux = 20'000;
+                  },
+                  {"disk.bounded in vectors"}});
   list.push_back({"the last record is read two seconds late",
                   [](const Lab& lab, Rows& rows) {
                     bool late = false;

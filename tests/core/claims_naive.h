@@ -2,12 +2,14 @@
 // thought of speed. core/claims must agree with this on every history.
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 
+#include "core/claims/excuses.h"
 #include "tests/core/claims_support.h"
 
 namespace mqlab::testing::naive {
@@ -185,14 +187,16 @@ inline std::vector<Effect> effects_of(const Subject& s, const Rows& rows) {
   return effects;
 }
 
-/// no_loss, no_duplicates, no_phantom, exactly_once.
-inline Answer delivery(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
+/// no_loss, no_duplicates, no_phantom, exactly_once. `excuse`: of the loss of an id.
+using Excusing = std::function<Excuse(MessageId)>;
+inline Answer delivery_but(const Lab& lab, const ClaimSpec& c, const Rows& rows, const Excusing& excuse) {
   const Subject s(lab, c);
   const bool all = c.id == "exactly_once";
   const Sent sent(s, rows);
   std::map<std::pair<MessageId, std::size_t>, int> count;
   std::set<MessageId> phantoms, dead, pending;
   Answer a;
+  bool doubtful = false;
   for (const Effect& e : effects_of(s, rows)) {
     // Whose id is foreign is known from what was invoked before.
     bool foreign = false, ours = false;
@@ -237,7 +241,9 @@ inline Answer delivery(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
       bool missing = false;
       for (const std::size_t reader : s.readers())
         missing = missing || count.count({id, s.in.empty() && s.as.empty() ? reader : 0}) == 0;
-      a.violations += missing && dead.count(id) == 0 && pending.count(id) == 0;
+      const bool lost = missing && dead.count(id) == 0 && pending.count(id) == 0;
+      a.violations += lost && excuse(id) == Excuse::none;
+      doubtful = doubtful || (lost && excuse(id) == Excuse::doubtful);
     }
   }
   if (all || c.id == "no_phantom") a.violations += phantoms.size();
@@ -249,12 +255,16 @@ inline Answer delivery(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
     a.violations = 0;
   } else if (a.violations > 0) {
     a.verdict = Verdict::violated;
-  } else if (seen && pending.empty() && a.observed > 0 &&
+  } else if (seen && pending.empty() && !doubtful && a.observed > 0 &&
              (at_once ? !sent.invoked.empty() : a.population > 0) &&
              2 * sent.unknown.size() <= sent.invoked.size()) {
     a.verdict = Verdict::holds;
   }
   return a;
+}
+
+inline Answer delivery(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
+  return delivery_but(lab, c, rows, [](MessageId) { return Excuse::none; });
 }
 
 }  // namespace mqlab::testing::naive

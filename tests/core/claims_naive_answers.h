@@ -143,6 +143,30 @@ inline Answer recovers(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
   return a;
 }
 
+inline Answer disk_bounded(const Lab& lab, const ClaimSpec& c, const Rows& rows) {
+  const Subject s(lab, c);
+  const std::uint64_t bound = std::stoull(parameter(c, "at_most"));
+  std::map<PlaceId, std::uint64_t> bytes;
+  Answer a;
+  bool above = false;
+  for (const Row& r : rows) {
+    if (r.kind != Kind::usage || r.phase != Phase::ok || s.topic_of(r.place) != s.in || r.aux < 0) continue;
+    ++a.observed;
+    bytes[r.place] = static_cast<std::uint64_t>(r.aux);
+    std::uint64_t total = 0;
+    for (const auto& [place, n] : bytes) total += n;
+    a.violations += total > bound && !above;
+    above = total > bound;
+  }
+  a.population = a.observed;
+  if (a.violations > 0) {
+    a.verdict = Verdict::violated;
+  } else if (a.observed > 0 && end_phase_seen(s, rows, {s.in})) {
+    a.verdict = Verdict::holds;
+  }
+  return a;
+}
+
 /// The publish of a record: the last one acked at its position, if of its id; else the only one of its id,
 /// not failed, by who may write there.
 inline std::optional<std::size_t> publish_of(const Lab& lab, const Rows& rows, const Row& record,

@@ -190,6 +190,12 @@ class Story {
     row(Kind::store_write, Phase::ok, process).op = op_;
     return *this;
   }
+  /// The lab measures a place.
+  Story& takes(std::string_view place, std::int64_t bytes) {
+    Row& r = at(row(Kind::usage, Phase::ok, "lab"), place, -1);
+    r.aux = bytes;
+    return *this;
+  }
   /// What the auditor will find; written by end().
   Story& found(MessageId id, std::string_view place, std::int64_t position, std::uint16_t flags = 0) {
     Row r;

@@ -92,7 +92,23 @@ TEST(ClaimWordsAnswers, AnAnswerReadBeforeItsQuestion) {
   EXPECT_NE(without.explanation.find("without id 1"), std::string::npos) << without.explanation;
 }
 
+TEST(ClaimWordsAnswers, ATopicThatTakesTooMuch) {
+  const Lab lab;
+  Story story(lab);
+  story.takes("vectors/0", 600).takes("vectors/1", 500).takes("vectors/0", 0).takes("vectors/1", 1400).end();
+  const Finding finding =
+      lab.judge(claim("disk.bounded", "", "vectors", "", {{"at_most", "1KB", 0}}), story.rows);
+  EXPECT_EQ(finding.explanation, "vectors took 1400 bytes, more than 1000");
+  EXPECT_EQ(finding.witness, (Witness{1, 3}));
+  EXPECT_EQ(finding.violations, 2u);
+  const Finding holds =
+      lab.judge(claim("disk.bounded", "", "vectors", "", {{"at_most", "2KB", 0}}), story.rows);
+  EXPECT_EQ(holds.explanation, "vectors took 1400 bytes at most");
+}
+
 TEST(ClaimWordsAnswers, WhatIsRefused) {
+  EXPECT_EQ(refused(claim("disk.bounded", "", "vectors", "", {{"at_most", "lots", 3}})),
+            "small.toml:3: claims.disk.bounded.at_most: \"lots\" is no size; write it like \"64MiB\"");
   EXPECT_EQ(refused(claim("answered", "requests", "vectors")),
             "small.toml: claims.answered.within: is needed: within = \"5s\"");
   EXPECT_EQ(refused(claim("recovers", "requests", "vectors")),

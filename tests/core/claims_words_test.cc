@@ -192,9 +192,6 @@ TEST(ClaimWords, WhatCannotBeIsRefusedWithWhatCould) {
   EXPECT_EQ(refused(claim("order.partition", "", "index")),
             "small.toml: claims.order.partition.in: \"index\" is a store, not a topic; valid: requests, "
             "vectors, letters, other");
-  ClaimSpec excused = claim("no_loss", "requests", "vectors");
-  excused.excused = {"retention"};
-  EXPECT_NE(refused(excused).find("nothing can be excused"), std::string::npos);
   Scenario keyless = small_scenario();
   keyless.workloads[0].keys.kind = KeySpec::Kind::none;
   EXPECT_THROW(Lab(keyless).checker(claim("order.key", "requests", "vectors")), ScenarioError);

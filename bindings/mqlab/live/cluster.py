@@ -172,6 +172,10 @@ class Cluster(ABC):
         shutil.rmtree(begin)
         return disk.folder / "data", disk
 
+    def log_bytes(self, log: str) -> int:
+        """What a log's segments take at the node that has most of it; -1 where that cannot be seen."""
+        return -1
+
     def _launch(self, node: Node) -> None:
         command = node.command
         if node.disk is not None:

@@ -96,6 +96,10 @@ class KafkaCluster(Cluster):
             nodes.append(Node(name, index + 1, folder, command, environment=_environment(), disk=disk))
         return nodes
 
+    def log_bytes(self, log: str) -> int:
+        found = [size for node in self.nodes if (size := _segments(_data_of(node) / log)) is not None]
+        return max(found, default=-1)
+
     def _port(self, number: int) -> int:
         return self._client_ports[number - 1]
 
@@ -119,6 +123,18 @@ class KafkaCluster(Cluster):
             "log.dirs": str(data),
         }
         return "".join(f"{key}={value}\n" for key, value in {**properties_of(self.spec), **fixed}.items())
+
+
+def _data_of(node: Node) -> Path:
+    return (node.folder if node.disk is None else node.disk.folder) / "data"
+
+
+def _segments(log: Path) -> int | None:
+    """Bytes of its segments; None where there is no such log, or one of them went just now."""
+    try:
+        return sum(file.stat().st_size for file in log.glob("*.log")) if log.is_dir() else None
+    except OSError:
+        return None
 
 
 def _environment() -> dict[str, str]:

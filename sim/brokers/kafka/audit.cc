@@ -1,11 +1,25 @@
 // The auditor's own reading of a cluster: every record up to the end of each partition, every committed
 // offset.
+#include "core/history/audit_bounds.h"
 #include "sim/brokers/kafka/cluster.h"
 #include "sim/brokers/kafka/groups.h"
 #include "sim/brokers/kafka/node.h"
 #include "sim/brokers/kafka/plan.h"
 
 namespace mqlab::sim::kafka {
+
+void KafkaCluster::measure(const Partition& partition) {
+  if (!world_.setup().watch_disk || partition.use != Use::records) return;
+  std::uint64_t most = 0;
+  for (std::uint32_t s = 0; s < partition.replication; ++s)
+    most = std::max(most, partition.replicas[s].log.bytes());
+  if (partition.place >= measured_.size()) measured_.resize(partition.place + 1, 0);
+  if (measured_[partition.place] == most) return;
+  measured_[partition.place] = most;
+  Row& row = world_.row(world_.setup().topology.lab, Kind::usage, Phase::ok);
+  row.place = partition.place;
+  row.aux = static_cast<std::int64_t>(most);
+}
 
 void KafkaCluster::audit() {
   settle();
@@ -23,9 +37,10 @@ void KafkaCluster::audit_records(const Partition& partition) {
   const bool readable =
       leader != no_node && world_.running(processes_[leader]) && nodes_[leader]->leads(partition);
   std::int64_t found = 0;
-  std::int64_t end = -1;
+  std::int64_t start = -1, end = -1;
   if (readable) {
     const Replica& replica = *partition.replica(leader);
+    start = replica.log.start();
     end = replica.high_watermark;
     for (const LogEntry& e : replica.log.entries()) {
       if (e.base >= end) break;
@@ -53,6 +68,7 @@ void KafkaCluster::audit_records(const Partition& partition) {
   Row& row = world_.row(auditor, Kind::audit_end, readable ? Phase::ok : Phase::fail);
   row.place = partition.place;
   row.position = end;
+  row.digest = audited_from(start);
   row.aux = found;
 }
 

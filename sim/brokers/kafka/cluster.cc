@@ -30,6 +30,7 @@ KafkaCluster::KafkaCluster(World& world, const KafkaPlan& plan, std::uint32_t br
       nodes_(world.arena()),
       components_(world.arena()),
       partitions_(world.arena()),
+      measured_(world.arena()),
       channels_(world.arena()),
       offsets_(world.arena()),
       transactions_(world.arena()) {

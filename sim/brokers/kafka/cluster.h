@@ -61,6 +61,9 @@ class KafkaCluster final : public Cluster {
   /// Before anybody's life changes: all that is on the wire by arithmetic becomes messages; see channel.h.
   void settle();
 
+  /// A log of the partition has changed its size: what the lab, asked for it, finds on disk.
+  void measure(const Partition& partition);
+
   std::int64_t new_producer_id() { return next_producer_++; }
   std::uint32_t new_member() { return next_member_++; }
 
@@ -77,6 +80,7 @@ class KafkaCluster final : public Cluster {
   Vec<Node*> nodes_;
   Vec<Component*> components_;  ///< the same, as clients know them
   Vec<Partition*> partitions_;
+  Vec<std::uint64_t> measured_;  ///< by place: bytes
   Vec<Channel> channels_;
   Vec<Partition*> offsets_;       ///< by group number
   Vec<Partition*> transactions_;  ///< by transactional id number

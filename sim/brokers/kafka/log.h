@@ -36,6 +36,7 @@ class Log {
   std::int64_t start() const { return start_; }
   std::int64_t end() const { return end_; }
   bool empty() const { return entries_.empty(); }
+  std::uint64_t bytes() const { return bytes_; }  ///< of all segments
   const Vec<LogEntry>& entries() const { return entries_; }
   /// Of the last entry; −1 when empty.
   std::int64_t last_epoch() const {

@@ -198,6 +198,7 @@ void Node::crash(bool power_loss) {
     if (!power_loss) continue;
     replica->log.lose_power(world().now(), partition->topic,
                             world().draw(Purpose::write_back, place, index_, world().incarnation(owner)));
+    cluster_.measure(*partition);
     replica->high_watermark = std::min(replica->high_watermark, replica->log.end());
   }
   for (NodeIndex n = 0; n < cluster_.size(); ++n) {

@@ -217,6 +217,7 @@ void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) 
   }
   for (std::uint32_t i = 0; i < part.count; ++i)
     replica.log.append(world().now(), entries[i], partition.topic);
+  cluster_.measure(partition);
   if (part.count > 0) appended(partition);
   part.end = replica.log.end();
   replica.high_watermark = std::min(std::max(part.high_watermark, replica.high_watermark), part.end);

@@ -35,6 +35,7 @@ void Node::expire_logs() {
     Replica* replica = partition == nullptr ? nullptr : partition->replica(index_);
     if (replica == nullptr || replica->log.empty() || !partition->topic.expires()) continue;
     replica->log.expire(world().now(), partition->topic, replica->high_watermark);
+    cluster_.measure(*partition);
     if (!replica->log.empty() && partition->topic.retention_time != Duration::forever())
       again = std::min(again, partition->topic.retention_time);
   }

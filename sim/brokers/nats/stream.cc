@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/plant.h"
+#include "core/history/audit_bounds.h"
 #include "sim/brokers/nats/cluster.h"
 #include "sim/brokers/nats/consumer.h"
 #include "sim/world.h"
@@ -165,6 +166,7 @@ void Stream::take_in(std::int64_t length) {
     count_in(last_);
     keep_limits(last_);
     if (values_.retention == Retention::interest) acknowledged(last_);  // nobody may want it
+    measure();
   }
 }
 
@@ -206,6 +208,7 @@ void Stream::acknowledged(std::int64_t sequence) {
   const bool wanted = values_.retention == Retention::interest &&
                       std::ranges::any_of(consumers_, [&](const Consumer* c) { return c->wants(sequence); });
   if (!wanted) remove(sequence);
+  measure();
 }
 
 void Stream::deliver() {
@@ -242,6 +245,7 @@ void Stream::cut_to(std::int64_t length) {
   last_ = std::min(last_, length);
   log_.truncate(length);
   while (!copied_.empty() && copied_.back().sequence > length) copied_.pop_back();
+  measure();
   first_ = std::min(first_, last_ + 1);
 }
 
@@ -291,6 +295,7 @@ void Stream::audit(ProcessId auditor) {
   Row& end = world.row(auditor, Kind::audit_end, readable ? Phase::ok : Phase::fail);
   end.place = values_.place;
   end.position = last + 1;
+  end.digest = audited_from(readable && !replicas_.gone() ? first_ : -1);
   end.aux = readable && !replicas_.gone() ? count_ : 0;
   for (const Consumer* consumer : consumers_) consumer->audit(auditor);
 }

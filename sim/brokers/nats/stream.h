@@ -103,6 +103,8 @@ class Stream {
   // Limits (stream_limits.cc)
   bool full(const Record& record) const;
   std::int64_t stored_bytes(const Record& record) const;
+  /// The stream may have changed its size: what the lab, asked for it, finds it to have.
+  void measure();
   std::uint32_t subject_number(const Record& record) const;
   Tally& tally(const Record& record);
   void count_in(std::int64_t sequence);
@@ -121,6 +123,7 @@ class Stream {
   Replicas replicas_;
   std::int64_t first_ = 1;
   std::int64_t last_ = 0;
+  std::int64_t measured_ = 0;           ///< bytes
   std::int64_t count_ = 0, bytes_ = 0;  ///< of what there is among messages first_ … last_
   Vec<std::uint64_t> removed_;          ///< a bit each; only with a retention other than limits
   std::int64_t unproposed_ = 0;         ///< replicated: appends of this packet not yet sent to followers

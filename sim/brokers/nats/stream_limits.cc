@@ -72,6 +72,15 @@ bool Stream::full(const Record& record) const {
 
 /// The oldest go, of the new one's subject first. [nats-server: filestore.go enforceMsgPerSubjectLimit,
 /// enforceMsgLimit, enforceBytesLimit]
+void Stream::measure() {
+  World& world = cluster_.world();
+  if (!world.setup().watch_disk || measured_ == bytes_) return;
+  measured_ = bytes_;
+  Row& row = world.row(world.setup().topology.lab, Kind::usage, Phase::ok);
+  row.place = values_.place;
+  row.aux = bytes_;
+}
+
 void Stream::keep_limits(std::int64_t newest) {
   if (values_.max_msgs_per_subject > 0) {
     while (tally(log_[newest]).count > values_.max_msgs_per_subject) drop_oldest_of(log_[newest]);
@@ -107,6 +116,7 @@ void Stream::expire() {
                      ? Instant::never()
                      : std::max(age_check_ + between_age_checks, log_[first_].stored + values_.max_age);
   }
+  measure();
 }
 
 }  // namespace mqlab::sim::nats
