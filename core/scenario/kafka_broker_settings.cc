@@ -106,6 +106,17 @@ void read_cluster(const Values& v, KafkaBroker& b) {
   b.eligible_leader_replicas = b.version >= Version{4, 1};
 }
 
+/// None is Kafka's own: known faults of others, as variants of this protocol. [redpanda#3039, mended by
+/// #3077; #3036, a pull request; #9571, and the same effect in #28554; #6018, mended by #6019]
+void read_known_bugs(const Values& v, KafkaBroker& b) {
+  for (const std::string& bug : v.list("mqlab.known.bugs")) {
+    b.refuses_repeats = b.refuses_repeats || bug == "redpanda-3039";
+    b.reads_past_stable = b.reads_past_stable || bug == "redpanda-3036";
+    b.tells_unstable_offsets = b.tells_unstable_offsets || bug == "redpanda-9571";
+    b.transactions_in_memory = b.transactions_in_memory || bug == "redpanda-6018";
+  }
+}
+
 }  // namespace
 
 KafkaBroker resolve_broker(const Scenario& scenario, const BrokerSpec& broker) {
@@ -121,6 +132,7 @@ KafkaBroker resolve_broker(const Scenario& scenario, const BrokerSpec& broker) {
   read_cluster(v, b);
   read_groups(v, b);
   read_transactions(v, b);
+  read_known_bugs(v, b);
   return b;
 }
 

@@ -143,6 +143,12 @@ struct KafkaBroker {
   std::uint32_t transaction_version = 0;  ///< the feature's level of a new cluster: 2 from 4.0 on
   Duration add_partitions_backoff = {};   ///< a leader asks again while transactions are concurrent …
   Duration add_partitions_patience = {};  ///< … for so long
+  // Published faults of brokers that speak this protocol (mqlab.known.bugs).
+  bool refuses_repeats = false;    ///< redpanda#3039: a repeated batch is called out of sequence
+  bool reads_past_stable = false;  ///< redpanda#3036: readers of committed records get one too many
+  bool tells_unstable_offsets =
+      false;  ///< redpanda#9571: offsets of an ending transaction are not waited for
+  bool transactions_in_memory = false;    ///< redpanda#6018: what a new coordinator does not know of
   bool eligible_leader_replicas = false;  ///< KIP-966: on for new clusters from 4.1
 };
 

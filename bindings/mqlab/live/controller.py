@@ -19,6 +19,7 @@ from mqlab.live.processes import Child
 from mqlab.live.rest import BrokerState, Rest
 from mqlab.live.row_files import ControlPage, RowFile, Rows, merged
 from mqlab.live.surroundings import CannotRunLive, surroundings_of
+from mqlab.live.usage import UsageWatch
 from mqlab.live.worker import Files, Probe, describe, lab_arguments, remove, worker_command
 
 _READY_SECONDS = 30.0
@@ -52,6 +53,8 @@ def cluster_spec(described: Mapping[str, Any]) -> ClusterSpec:
     if len(brokers) != 1:
         raise CannotRunLive("a scenario with several brokers: the live world runs one")
     one = brokers[0]
+    if one["properties"].get("mqlab.known.bugs"):
+        raise CannotRunLive("mqlab.known.bugs: faults of other brokers, in the simulated world only")
     return ClusterSpec(
         one["kind"], one["version"], one["nodes"], one["properties"], one["name"],
         surroundings=surroundings_of(
@@ -221,6 +224,7 @@ class _Run:
             if process["role"] in ("stage", "observer", "workload"):
                 engine.start(number)
         state.start()
+        self.usage = UsageWatch(engine, self.cluster, self.described, self.numbers["lab"])
         rest = Rest(engine, self.described, state)
         self._until(rest.ready, engine, state, _READY_SECONDS)
         timing["ready"] = self.clock.now() / 1e9
@@ -240,6 +244,7 @@ class _Run:
             if self.clock.now() >= latest:
                 return False
             engine.turn(_TURN_SECONDS)
+            self.usage.look(state)
             if state.problem:
                 raise BrokerError(state.problem)
         return True

@@ -194,7 +194,8 @@ void GroupCoordinator::fetch(OffsetFetchRequest* r) {
       if (o.place == place) out.offset = o.offset - less;
     }
     for (const Group::PendingOffset& p : group->pending) {
-      const bool waits = r->require_stable && !planted(Plant::kafka_unstable_offsets_read);
+      const bool waits = r->require_stable && !node_.cluster().values().tells_unstable_offsets &&
+                         !planted(Plant::kafka_unstable_offsets_read);
       if (p.place == place && waits) answer->error = Error::unstable_offset_commit;
     }
     answer->offsets.push_back(out);

@@ -86,7 +86,8 @@ void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answe
     answer.parts.push_back(out);
     return;
   }
-  const std::int64_t bound = fetch_bound(*replica, r.read_committed);
+  const std::int64_t past = r.read_committed && cluster_.values().reads_past_stable ? 1 : 0;
+  const std::int64_t bound = std::min(fetch_bound(*replica, r.read_committed) + past, out.high_watermark);
   const std::uint64_t limit = std::min(r.max_bytes, cluster_.values().fetch_max_bytes);
   const Vec<LogEntry>& entries = replica->log.entries();
   std::uint64_t taken = 0;

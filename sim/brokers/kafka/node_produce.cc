@@ -58,7 +58,8 @@ void Node::produce_now(ProduceRequest* r, const Verification* confirmed) {
   parts.reserve(r->parts.size());
   for (std::uint32_t i = 0; i < r->parts.size(); ++i) {
     parts.push_back(produce_part(*r, r->parts[i], confirmed));
-    if (r->acks != -1 || parts[i].error != Error::none) continue;
+    const bool early = cluster_.values().transactions_in_memory && r->parts[i].batch->transactional;
+    if (r->acks != -1 || early || parts[i].error != Error::none) continue;
     Replica& replica = *cluster_.partition(r->parts[i].place)->replica(index_);
     const std::int64_t end = parts[i].base_offset + r->parts[i].batch->count;
     if (replica.high_watermark < end && !planted(Plant::kafka_acks_before_replicas)) {
@@ -94,6 +95,8 @@ ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part
   }
   const ProducerLedger::Check check = replica.lead->ledger.check(*part.batch, r.second_protocol);
   if (check.error != Error::none) return refuse(check.error);
+  if (check.duplicate_of >= 0 && cluster_.values().refuses_repeats)
+    return refuse(Error::out_of_order_sequence);
   if (check.duplicate_of >= 0) {
     out.duplicate = true;
     out.base_offset = check.duplicate_of;
@@ -118,6 +121,7 @@ void Node::write(Partition& partition, Replica& replica, Batch* batch) {
   const LogEntry entry = {replica.log.end(), batch, world().now(), batch->count, lead.epoch};
   lead.ledger.appended(*batch, entry.base);
   replica.log.append(world().now(), entry, partition.topic);
+  cluster_.measure(partition);
   appended(partition);
   for (std::uint32_t s = 0; s < partition.replication; ++s) {
     const NodeIndex node = partition.node(s);

@@ -34,9 +34,11 @@ void TransactionCoordinator::end_first(Transaction& t, EndTxnRequest* r) {
     case TransactionState::empty:
       return node_.reply(r, Error::invalid_txn_state);
   }
+  const bool lost = r->commit && led_by_others(t);
+  t.led.clear();
   t.next = t.now;
-  t.next.state = r->commit ? TransactionState::prepare_commit : TransactionState::prepare_abort;
-  write(t, r);
+  t.next.state = r->commit && !lost ? TransactionState::prepare_commit : TransactionState::prepare_abort;
+  write(t, r, lost ? Error::invalid_txn_state : Error::none);
 }
 
 /// The epoch tells one transaction from the next: a request that comes late is fenced, one that is repeated

@@ -165,7 +165,26 @@ void TransactionCoordinator::add_places(Request* r, std::uint32_t number, std::i
   bool changes = false;
   const Error error = prepare_add(*t, producer, epoch, places, changes);
   if (error != Error::none || !changes) return node_.reply(r, error);
-  write(*t, r);
+  if (!node_.cluster().values().transactions_in_memory) return write(*t, r);
+  keep_in_memory(*t);
+  node_.reply(r, Error::none);
+}
+
+/// Nothing is written: the next coordinator knows nothing of it, and takes what comes next for another
+/// transaction's beginning. As long as this one lives, it does not commit what another leader may have lost.
+void TransactionCoordinator::keep_in_memory(Transaction& t) {
+  if (t.now.state != TransactionState::ongoing) t.led.clear();
+  for (std::size_t i = t.led.size(); i < t.next.places.size(); ++i) {
+    const PlaceId place = t.next.places[i];
+    t.led.push_back({place, node_.cluster().partition(place)->decided.leader_epoch});
+  }
+  std::swap(t.now, t.next);
+}
+
+bool TransactionCoordinator::led_by_others(const Transaction& t) const {
+  return std::any_of(t.led.begin(), t.led.end(), [&](const Transaction::Led& l) {
+    return node_.cluster().partition(l.place)->decided.leader_epoch != l.epoch;
+  });
 }
 
 void TransactionCoordinator::verify(Verification* v) {

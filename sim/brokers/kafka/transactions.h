@@ -40,7 +40,11 @@ struct TransactionData {
 };
 
 struct Transaction {
-  explicit Transaction(Arena& arena) : now(arena), next(arena), markers(arena) {}
+  explicit Transaction(Arena& arena) : now(arena), next(arena), markers(arena), led(arena) {}
+  struct Led {
+    PlaceId place = no_place;
+    std::uint32_t epoch = 0;
+  };
   struct Marker {
     PlaceId place = no_place;
     std::uint32_t sent_epoch = 0xffff'ffff;  ///< leader epoch it was sent to last
@@ -54,6 +58,7 @@ struct Transaction {
   TransactionData next;
   std::uint32_t round = 0;  ///< counts transactions that ended
   Vec<Marker> markers;      ///< while in a prepare state
+  Vec<Led> led;             ///< redpanda#6018: leader epochs as its partitions came in; gone with this node
 };
 
 class TransactionCoordinator {
@@ -97,6 +102,8 @@ class TransactionCoordinator {
                   const Vec<PlaceId>& places);
   Error prepare_add(Transaction& t, std::int64_t producer, std::int16_t epoch, const Vec<PlaceId>& places,
                     bool& changes);
+  void keep_in_memory(Transaction& t);
+  bool led_by_others(const Transaction& t) const;
   void add(Verification* verification);
   void tell(Verification* verification, Error error);
   void end_first(Transaction& t, EndTxnRequest* request);
