@@ -67,9 +67,11 @@ bool World::step() {
   State& s = *state_;
   if (s.over) return false;
   drain_soon();  // what was asked for between two steps
-  s.network->advance({setup_.scenario.limits.horizon.ns});
-  const bool beyond = s.steps >= limits::sim_events_per_run ||
-                      (!s.queue.empty() && s.queue.top().at.ns > setup_.scenario.limits.horizon.ns);
+  // The time in which nothing may happen any more does not count: it can be longer than the horizon itself.
+  const Instant latest = Instant{} + setup_.scenario.limits.horizon + setup_.settle;
+  s.network->advance(latest);
+  const bool beyond =
+      s.steps >= limits::sim_events_per_run || (!s.queue.empty() && s.queue.top().at > latest);
   if (s.queue.empty() || at_rest() || beyond) {
     finish();
     return false;

@@ -13,6 +13,7 @@ from mqlab.errors import HistoryError
 from mqlab.history import History, read_parquet
 from mqlab.input_text import as_written
 from mqlab.measure import Latency, Measures
+from mqlab.refusals import refusals
 from mqlab.scenario import Scenario, load
 from mqlab.verdicts import SCHEMA, ClaimVerdict, Verdicts
 
@@ -50,6 +51,11 @@ class Run:
         return self.measures.end_to_end
 
     @property
+    def refused(self) -> list[str]:
+        """Who was not let into a consumer group, and why, in sentences."""
+        return refusals(self.record)
+
+    @property
     def throughput(self) -> float:
         """Requests per second at the pipeline's end."""
         return self.measures.throughput
@@ -76,6 +82,7 @@ class Run:
             "hash": self.hash,
             "rows": len(self.record),
             "faults_reached": self.faults_reached,
+            "refused": self.refused,
         }
         return result.result_document(self.measures, self.scenario, more)
 

@@ -163,7 +163,7 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
     {"claim", "excused", "list of strings", "[]", "losses that do not count"},
 
     {"limits", "horizon", "duration, more than 0", "\"10m\"",
-     "of the run's own time; not at rest by then: undecided"},
+     "of the run's own time; with something still going on by then: undecided"},
     {"limits", "live_timeout", "duration, more than 0", "\"2m\"", "of a live run"},
 
     {"live", "address", "string", "required", "HOST:PORT,… (kafka) or URLs (nats)"},

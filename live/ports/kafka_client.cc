@@ -207,6 +207,10 @@ Failure failure_of(rd_kafka_resp_err_t error) {
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT:  // its group will not have it
+    case RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL:
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED:
       f.error = ErrorClass::fatal;
       break;
     case RD_KAFKA_RESP_ERR__PURGE_QUEUE:

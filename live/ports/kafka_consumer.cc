@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace mqlab::live::kafka {
 namespace {
@@ -45,6 +46,15 @@ Properties with_names(Properties properties, const ProcessInfo& info, const std:
 std::int64_t first_offset(const Properties& properties) {
   const Property* reset = find(properties, "auto.offset.reset");
   return reset != nullptr && reset->value == "latest" ? RD_KAFKA_OFFSET_END : RD_KAFKA_OFFSET_BEGINNING;
+}
+
+/// The group will not have this member, however often it asks; librdkafka says so as an error among the
+/// records. [rd_kafka_cgrp_handle_JoinGroup: permanent errors]
+bool refused(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT ||
+         error == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL ||
+         error == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED ||
+         error == RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED || error == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID;
 }
 
 }  // namespace
@@ -186,6 +196,8 @@ void Consumer::fetch(const Job& job) {
     const bool first = collected_.empty();
     MessagePtr message(rd_kafka_consumer_poll(client_.get(), first ? slice_ms : 0));
     if (fetch_op_ == 0) return;  // a rebalance came in between and answered with what was there
+    if (message && refused(message->err))
+      return settle(std::exchange(fetch_op_, 0), Kind::fetch, message->err);
     if (message && message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
       collected_.push_back(std::move(message));
       if (collected_.size() < max) continue;

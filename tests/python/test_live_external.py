@@ -116,6 +116,20 @@ def test_a_run_behind_a_password_leaves_nothing_behind(
     assert holds_secret(tmp_path) == []
 
 
+def test_a_member_that_may_not_join_is_named(tmp_path: Path) -> None:
+    """Their broker wants longer sessions than the scenario says of it; the lab cannot know before it tries."""
+    with KafkaCluster(ClusterSpec("kafka", "", 1, {}), tmp_path / "theirs") as cluster:
+        cluster.start()
+        path = tmp_path / "strict.toml"
+        path.write_text(at(kafka().replace('live_timeout = "60s"', 'live_timeout = "8s"'), cluster.address))
+        run = mqlab.run(mqlab.load(path), world="live")
+    assert [line.split(":")[:2] for line in run.refused] == [
+        [f"embed-{n} may not join its group", " INVALID_SESSION_TIMEOUT"] for n in range(len(run.refused))
+    ]
+    assert run.refused
+    assert run.verdicts["no_loss"].verdict != "holds"
+
+
 def test_a_run_over_tls(tls_kafka: Cluster, folder: Path, tmp_path: Path) -> None:
     scenario = at(
         kafka(), tls_kafka.address, security__protocol="ssl", ssl__ca__location=str(folder / "kafka.pem")

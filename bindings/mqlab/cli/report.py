@@ -136,6 +136,8 @@ def show_run(run: Run) -> None:
     show_verdicts(run.verdicts)
     output.out.print()
     output.out.print(latency_table([(_world(run), run.latency)]))
+    for refused in run.refused:
+        output.out.print(Text(f"refused     {refused}", "bold"))
     output.out.print(Text(f"throughput  {output.count(run.throughput)} requests/s at the pipeline's end", "dim"))
     if run.folder is not None:
         output.out.print(Text("result      ", "dim").append(str(run.folder), "default"))

@@ -74,6 +74,7 @@ class _Progress:
 
     fetch_open: bool = False
     assigned: bool = False
+    refused: bool = False  # its group will not have it: it waits for nothing more
     owned: set[int] = field(default_factory=set)  # places accepted and not released
     reached: dict[int, int] = field(default_factory=dict)  # place → last position that was delivered
 
@@ -104,6 +105,7 @@ class Rest:
         fetches = rows[rows["kind"] == KIND["fetch"]]
         if len(fetches):
             progress.fetch_open = bool(fetches["phase"][-1] == PHASE["invoke"])
+            progress.refused = bool(fetches["phase"][-1] == PHASE["fail"])
         progress.assigned = progress.assigned or bool((rows["kind"] == KIND["assigned"]).any())
         delivered = rows[rows["kind"] == KIND["deliver"]]
         for place in np.unique(delivered["place"]):
@@ -117,6 +119,8 @@ class Rest:
     def ready(self) -> bool:
         """Every reader has what it will read from: the workload may begin."""
         self.look()
+        if any(progress.refused for progress in self._progress.values()):
+            return True
         readers = [life for life in self._engine.current.values() if life.role in ("stage", "observer")]
         if any(life.ended or not self._known(life) for life in readers):
             return False
