@@ -30,7 +30,10 @@ class Asked:
     def cells(self, scenario: Scenario, planned: Sequence[Cell]) -> list[Cell]:
         """The planned cells, filled in. One live world a scenario: a planted defect is looked for first."""
         with live_world(self.out / scenario.name / "live") as real:
-            confirm.trust(real, scenario, self.note)
+            try:
+                confirm.trust(real, scenario, self.note)
+            except CannotRunLive as error:
+                return [replace(cell, state=CANNOT, detail=str(error)) for cell in planned]
             return [
                 cell
                 for (fault, anchors), group in groupby(planned, key=lambda c: (c.fault, c.anchors))

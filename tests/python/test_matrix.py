@@ -181,3 +181,9 @@ def test_a_lab_that_misses_the_planted_defect_says_nothing(monkeypatch: pytest.M
     monkeypatch.setattr("mqlab.live.planted.planted", lambda scenario: harmless)
     with pytest.raises(mqlab.BrokerError, match="planted defect was not found"):
         mqlab.verify(experiment("nats-ack-wait"), schedules=20, world="live", times=1, out=tmp_path)
+
+
+def test_what_no_broker_has_is_said_and_the_others_are_asked(tmp_path: Path) -> None:
+    asked = matrices.matrix([experiment("nats-minority-peer-remove")], times=1, schedules=5, out=tmp_path)
+    assert {cell.state for cell in asked.cells} == {matrices.CANNOT}
+    assert all("peer_remove_after" in cell.detail for cell in asked.cells)

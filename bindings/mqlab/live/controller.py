@@ -47,14 +47,22 @@ class LiveRun:
         return len(self.faults_carried_out) == self.faults
 
 
+# Settings that no broker has.
+_SIMULATED_ONLY = {
+    "mqlab.known.bugs": "faults of other brokers",
+    "peer_remove_after": "an operator who removes servers",
+}
+
+
 def cluster_spec(described: Mapping[str, Any]) -> ClusterSpec:
     """The cluster that a described scenario asks for. Raises CannotRunLive when it asks for several."""
     brokers = described["brokers"]
     if len(brokers) != 1:
         raise CannotRunLive("a scenario with several brokers: the live world runs one")
     one = brokers[0]
-    if one["properties"].get("mqlab.known.bugs"):
-        raise CannotRunLive("mqlab.known.bugs: faults of other brokers, in the simulated world only")
+    for setting, reason in _SIMULATED_ONLY.items():
+        if one["properties"].get(setting):
+            raise CannotRunLive(f"{setting}: {reason}, in the simulated world only")
     return ClusterSpec(
         one["kind"], one["version"], one["nodes"], one["properties"], one["name"],
         surroundings=surroundings_of(
