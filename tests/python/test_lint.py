@@ -64,7 +64,7 @@ def test_enough_rules_are_shown_by_the_model() -> None:
 def test_a_finding_names_line_claim_mend_and_source() -> None:
     called = call("lint", ROOT / "experiments/nats-power-loss.toml")
     assert called.code == 1
-    assert ":12: broker.properties.sync_interval: weakens [nats.server.not-synced]" in called.out
+    assert ":13: broker.properties.sync_interval: weakens [nats.server.not-synced]" in called.out
     assert "threatens no_loss of requests in requests" in called.out
     assert "mend      sync_interval: always" in called.out
     assert "nats-2.12.1" in called.out

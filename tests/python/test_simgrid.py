@@ -51,6 +51,17 @@ def both_networks(
     )
 
 
+def equal(inside: mqlab.Run, over: mqlab.Run) -> bool:
+    """The same rows at the same times: what happens at the very same instant has no order that both must share."""
+    return np.array_equal(np.sort(inside.record.rows, order=ROW), np.sort(over.record.rows, order=ROW))
+
+
+def spread(scenario: mqlab.Scenario) -> mqlab.Scenario:
+    """Handlers that never take equally long: else what two processes do at one instant decides what comes of it."""
+    span = {"kind": "lognormal", "p50": "5ms", "p99": "20ms"}
+    return scenario.with_({f"stages.{stage.name}.service_time": span for stage in scenario.core.stages})
+
+
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda p: p.stem)
 def test_without_contention_the_histories_are_equal(path: Path, tmp_path: Path) -> None:
     inside, over = both_networks(mqlab.load(path), tmp_path, ("1000MB/s", "1000MBps"))
@@ -69,14 +80,12 @@ def test_every_fault_is_the_same_over_both_networks(name: str, action: str, hit:
         fault: dict[str, Any] = {"at": {"process": stage, "step": step, "nth": 1 if hit == "broker" else 2}}
     else:
         fault = {"at": "600ms", "target": f"{scenario.core.brokers[0].name}-1" if hit == "broker" else stage}
-    # Links without end: what is sent anew would otherwise share one with what follows it. And no two handlers that
-    # take equally long: what happens at the very same instant has no order that both networks must share.
-    never_equal = {f"stages.{stage}.service_time": {"kind": "lognormal", "p50": "5ms", "p99": "20ms"}}
+    # Links without end: what is sent anew would otherwise share one with what follows it.
     faults = [{**fault, "action": action, "heal": "2s"}]
-    inside, over = both_networks(scenario.with_(never_equal), tmp_path, ("", "1000000GBps"), fault=faults, faults={})
+    inside, over = both_networks(spread(scenario), tmp_path, ("", "1000000GBps"), fault=faults, faults={})
     assert inside.faults_reached
     assert over.faults_reached
-    assert np.array_equal(np.sort(inside.record.rows, order=ROW), np.sort(over.record.rows, order=ROW))
+    assert equal(inside, over)
 
 
 RACKS = """
