@@ -19,7 +19,8 @@ from mqlab import _core
 from support import call
 
 ROOT = Path(__file__).resolve().parents[2]
-EXPERIMENTS = [path for path in sorted((ROOT / "experiments").glob("*.toml")) if not mqlab.load(path).core.shared_links]
+# Redpanda's are Kafka's again, with a published fault; in one of them two connections between the same brokers meet.
+EXPERIMENTS = [path for path in sorted((ROOT / "experiments").glob("*.toml")) if "redpanda" not in path.stem]
 ROW = _core.ROW.names
 ACTIONS = ["kill", "restart", "pause", "power_loss", "partition", "delay", "drop_response", "reset"]
 
