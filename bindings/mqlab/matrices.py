@@ -7,12 +7,13 @@ with how much was searched and how little the live runs can exclude.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mqlab import _core
+from mqlab import _core, result
 from mqlab.errors import ScenarioError
 from mqlab.verdicts import UNDECIDED, VIOLATED
 
@@ -108,6 +109,30 @@ class Matrix:
         }
 
 
+class Kept:
+    """The cells of one scenario on disk, so that a matrix that was interrupted goes on where it was."""
+
+    def __init__(self, path: Path, scenario: Scenario, asked_with: tuple[int, int, int]) -> None:
+        build = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+        whole = json.dumps([SCHEMA, scenario.to_toml(), asked_with, build])
+        self._path, self._key = path, hashlib.sha256(whole.encode()).hexdigest()
+
+    def load(self, planned: Sequence[Cell]) -> list[Cell] | None:
+        """None where there are none, or of something else."""
+        if not self._path.is_file():
+            return None
+        document = result.read_json(self._path)
+        if document["asked"] != self._key:
+            return None
+        cells = [Cell(**{k: v for k, v in cell.items() if k != "excluded_rate"}) for cell in document["cells"]]
+        return [replace(cell, held_out=plan.held_out) for cell, plan in zip(cells, planned, strict=True)]
+
+    def save(self, cells: Sequence[Cell]) -> None:
+        with result.disk(self._path.parent):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            result.write_json(self._path, {"asked": self._key, "cells": [cell.document() for cell in cells]})
+
+
 def as_it_runs_live(scenario: Scenario) -> Scenario:
     """With the client that the live world has: both worlds must be asked about the same one."""
     if scenario.core.flavour == "java":
@@ -171,6 +196,8 @@ def matrix(
 ) -> Matrix:
     """Asks both worlds about every cell. `out`: a folder for stories and live histories. See docs/matrix.md.
 
+    A scenario that was asked before into the same folder, by the same build with the same `times`, `schedules` and
+    `seed`, is not asked again: a matrix that was interrupted goes on, and parts of one can be made side by side.
     `held_out`: names of scenarios whose cells are kept out of tuning. Raises BrokerError when the environment fails.
     """
     from mqlab.matrix_runs import Asked
@@ -179,9 +206,14 @@ def matrix(
     planned = [(scenario, *_planned(scenario, held_out)) for scenario in scenarios]
     cells: list[Cell] = []
     for scenario, live, group in planned:
+        kept = Kept(out / scenario.name / "cells.json", live or scenario, (times, schedules, seed))
+        found = kept.load(group)
         if note is not None:
-            note(f"{scenario.name}: {len(group)} cells")
-        cells += asked.cells(live, group) if live is not None else group
+            note(f"{scenario.name}: {len(group)} cells{', asked before' if found else ''}")
+        if found is None:
+            found = asked.cells(live, group) if live is not None else group
+            kept.save(found)
+        cells += found
     return Matrix(tuple(cells), times, schedules, seed)
 
 

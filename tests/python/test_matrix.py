@@ -187,3 +187,18 @@ def test_what_no_broker_has_is_said_and_the_others_are_asked(tmp_path: Path) -> 
     asked = matrices.matrix([experiment("nats-minority-peer-remove")], times=1, schedules=5, out=tmp_path)
     assert {cell.state for cell in asked.cells} == {matrices.CANNOT}
     assert all("peer_remove_after" in cell.detail for cell in asked.cells)
+
+
+def test_a_scenario_is_asked_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    asked = [experiment("nats-minority-peer-remove")]
+    first = matrices.matrix(asked, times=1, schedules=5, out=tmp_path, note=told.append)
+    assert not any("asked before" in note for note in told)
+    again = matrices.matrix(
+        asked, times=1, schedules=5, out=tmp_path, note=told.append, held_out=["nats-minority-peer-remove"]
+    )
+    assert "asked before" in told[-1]
+    assert [replace(cell, held_out=False) for cell in again.cells] == list(first.cells)
+    assert all(cell.held_out for cell in again.cells)
+    matrices.matrix(asked, times=1, schedules=6, out=tmp_path, note=told.append)
+    assert not told[-1].endswith("asked before")
