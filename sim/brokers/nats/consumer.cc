@@ -270,8 +270,10 @@ void Consumer::send(Request& r, bool complete) {
 void Consumer::send_out(Delivery* delivery) {
   const ProcessId leader = stream_.replicas().leader();
   const bool agree = acks() && !stream_.replicas().alone();
-  cluster_.reply(leader, delivery,
-                 cluster_.node(leader).behind() + (agree ? stream_.replicas().round_trip() : Duration{}));
+  const Duration agreed = agree ? stream_.replicas().round_trip() : Duration{};
+  // Where nobody follows, nothing is committed: only a leader planted to do without comes here.
+  const Duration wait = agreed == Duration::forever() ? Duration{} : agreed;
+  cluster_.reply(leader, delivery, cluster_.node(leader).behind() + wait);
 }
 
 /// [deliverMsg, trackPending]
