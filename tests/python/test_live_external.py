@@ -123,10 +123,11 @@ def test_a_member_that_may_not_join_is_named(tmp_path: Path) -> None:
         path = tmp_path / "strict.toml"
         path.write_text(at(kafka().replace('live_timeout = "60s"', 'live_timeout = "8s"'), cluster.address))
         run = mqlab.run(mqlab.load(path), world="live")
-    assert [line.split(":")[:2] for line in run.refused] == [
-        [f"embed-{n} may not join its group", " INVALID_SESSION_TIMEOUT"] for n in range(len(run.refused))
-    ]
-    assert run.refused
+    assert run.refused  # in the order of the history: whichever came first; the run need not wait for the other
+    for line in run.refused:
+        who, why, *_ = line.split(":")
+        assert who in ("embed-0 may not join its group", "embed-1 may not join its group")
+        assert why == " INVALID_SESSION_TIMEOUT"
     assert run.verdicts["no_loss"].verdict != "holds"
 
 
