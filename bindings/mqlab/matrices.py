@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,12 +110,17 @@ class Matrix:
         }
 
 
+@cache
+def _build() -> str:
+    """The compiled part by its contents."""
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+
+
 class Kept:
     """The cells of one scenario on disk, so that a matrix that was interrupted goes on where it was."""
 
     def __init__(self, path: Path, scenario: Scenario, asked_with: tuple[int, int, int]) -> None:
-        build = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
-        whole = json.dumps([SCHEMA, scenario.to_toml(), asked_with, build])
+        whole = json.dumps([SCHEMA, scenario.to_toml(), asked_with, _build()])
         self._path, self._key = path, hashlib.sha256(whole.encode()).hexdigest()
 
     def load(self, planned: Sequence[Cell]) -> list[Cell] | None:

@@ -29,7 +29,9 @@ class Answered final : public RowChecker<Answered> {
 
   void see(const Row& row, std::uint64_t index) {
     end_.see(row, index);
-    clock_.see(row, [&](MessageId id, bool certain) { timed(id, row.time, certain); });
+    const auto answer = [&](MessageId id, bool certain) { timed(id, row.time, certain); };
+    clock_.see(row, answer);
+    see_letter(scope_, row, answer);
     if (row.message == 0) return;
     if (row.kind == Kind::invoke && scope_.sends(row.process)) {
       Call& call = calls_[row.message];
@@ -86,10 +88,6 @@ class Answered final : public RowChecker<Answered> {
 };
 
 void Answered::see_publish(const Row& row, std::uint64_t index) {
-  const bool writes_letters = row.process < scope_.dead_writer.size() && scope_.dead_writer[row.process] != 0;
-  if (writes_letters && row.phase == Phase::ok && scope_.is_dead(row.place))
-    timed(row.message, row.time, true);
-  if (writes_letters && row.phase == Phase::unknown) timed(row.message, row.time, false);
   if (!scope_.sends(row.process)) return;
   Call& call = calls_[row.message];
   if (row.phase == Phase::invoke) {

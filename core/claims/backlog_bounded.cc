@@ -17,7 +17,9 @@ class BacklogBounded final : public RowChecker<BacklogBounded> {
   void see(const Row& row, std::uint64_t index) {
     if (row.kind == Kind::publish && row.message != 0) see_publish(row, index);
     end_.see(row, index);
-    clock_.see(row, [&](MessageId id, bool certain) { certain ? done(id) : perhaps(id); });
+    const auto effect = [&](MessageId id, bool certain) { certain ? done(id) : perhaps(id); };
+    see_letter(scope_, row, effect);
+    clock_.see(row, effect);
     if (clock_.found(row)) done(row.message);
   }
   bool decided() const override { return exceeded_ > 0; }
@@ -35,9 +37,6 @@ class BacklogBounded final : public RowChecker<BacklogBounded> {
   void see_publish(const Row& row, std::uint64_t index) {
     const bool ok = row.phase == Phase::ok;
     if (ok && scope_.sends(row.process) && scope_.is_of(row.place)) acked(row.message, index);
-    if (row.process >= scope_.dead_writer.size() || scope_.dead_writer[row.process] == 0) return;
-    if (ok && scope_.is_dead(row.place)) done(row.message);
-    if (row.phase == Phase::unknown) perhaps(row.message);
   }
   enum class Effect : std::uint8_t { none, perhaps, done };
   struct Id {

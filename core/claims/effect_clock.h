@@ -8,6 +8,16 @@
 
 namespace mqlab {
 
+/// Calls effect(id, certain) where a dead letter is written, or may have been: for claims to which that is an
+/// effect.
+template <class F>
+void see_letter(const Scope& scope, const Row& row, F&& effect) {
+  const bool writes = row.process < scope.dead_writer.size() && scope.dead_writer[row.process] != 0;
+  if (row.kind != Kind::publish || row.message == 0 || !writes) return;
+  if (row.phase == Phase::ok && scope.is_dead(row.place)) effect(row.message, true);
+  if (row.phase == Phase::unknown) effect(row.message, false);
+}
+
 /// An effect takes place when its record reaches the observer; else when the publish into topic `in` is
 /// acked, within a transaction when its commit is; when the store write is applied; when the handler is done,
 /// or starts. One whose commit or ack nobody was told of has a place, if the auditor finds it, but no time.

@@ -12,7 +12,6 @@
 //   "order.causal" = { in = "chat" }
 #include "core/claims/order_causal.h"
 
-#include "core/claims/effects.h"
 #include "core/claims/makers.h"
 #include "core/claims/observers.h"
 #include "core/claims/row_checker.h"
@@ -24,79 +23,47 @@ namespace {
 class OrderCausal final : public RowChecker<OrderCausal> {
  public:
   OrderCausal(std::vector<Scope> scopes, Causes causes)
-      : scopes_(std::move(scopes)), causes_(std::move(causes)) {
-    kinds_ = Causes::kinds() | bit(Kind::deliver);
-    for (const Scope& scope : scopes_) {
-      ends_.emplace_back(scope);
-      observers_.emplace_back();
-      kinds_ |= ends_.back().kinds();
-    }
+      : readings_(std::move(scopes)), causes_(std::move(causes)) {
+    kinds_ = Causes::kinds() | readings_.kinds();
   }
 
   void see(const Row& row, std::uint64_t index) {
-    for (EndPhase& end : ends_) end.see(row, index);
+    readings_.see(row, index);
     causes_.see(row, index);
-    if (row.kind != Kind::deliver || row.message == 0) return;
-    for (std::size_t o = 0; o < scopes_.size(); ++o) {
-      if (row.process != scopes_[o].observer || !scopes_[o].is_in(row.place)) continue;
-      std::uint64_t& met = observers_[o].met[row.message];
-      if (met == 0) observers_[o].order.push_back({row.message, row.place, row.position, index});
-      if (met == 0) met = index + 1;
-    }
   }
   Finding finish() override;
   void reset() override {
     index_ = 0;
-    for (EndPhase& end : ends_) end.reset();
+    readings_.reset();
     causes_.reset();
-    for (Observer& observer : observers_) {
-      observer.met.reset();
-      observer.order.clear();
-    }
   }
 
  private:
-  struct Reading {
-    MessageId id;
-    PlaceId place;
-    std::int64_t position;
-    std::uint64_t row;
-  };
-  struct Observer {
-    Paged<std::uint64_t> met;  // by id: the row of the first reading, plus one
-    std::vector<Reading> order;
-  };
+  using Reading = FirstReadings::Reading;
+  using Observer = FirstReadings::Observer;
   struct Tally {
     std::uint64_t dependent = 0, readings = 0, untold = 0, violations = 0;
   };
 
-  Tally judge(std::size_t o, Finding& finding) const;
-  void tell(Finding& finding, std::size_t o, const Reading& late, std::uint32_t source,
+  Tally judge(const Observer& observer, Finding& finding) const;
+  void tell(Finding& finding, const Observer& observer, const Reading& late, std::uint32_t source,
             const Causes::Publish& missing) const;
-  std::string problem() const {
-    for (std::size_t o = 0; o < scopes_.size(); ++o) {
-      if (!ends_[o].complete()) return ends_[o].problem(scopes_[o]);
-    }
-    return "";
-  }
 
-  std::vector<Scope> scopes_;
-  std::vector<EndPhase> ends_;
-  std::vector<Observer> observers_;
+  FirstReadings readings_;
   Causes causes_;
 };
 
 /// Follows, for each sender, the first of its acked records that the observer has not read yet.
-OrderCausal::Tally OrderCausal::judge(std::size_t o, Finding& finding) const {
+OrderCausal::Tally OrderCausal::judge(const Observer& observer, Finding& finding) const {
   Tally tally;
   std::vector<std::vector<std::uint32_t>> acked(causes_.senders());
   std::vector<std::size_t> next(causes_.senders());
   for (std::uint32_t p = 0; p < causes_.publishes().size(); ++p) {
     const Causes::Publish& publish = causes_.publishes()[p];
-    if (scopes_[o].is_in(publish.place) && causes_.acked(publish)) acked[publish.sender].push_back(p);
+    if (observer.scope.is_in(publish.place) && causes_.acked(publish)) acked[publish.sender].push_back(p);
   }
   const auto publish = [&](std::uint32_t p) -> const Causes::Publish& { return causes_.publishes()[p]; };
-  for (const Reading& reading : observers_[o].order) {
+  for (const Reading& reading : observer.order) {
     ++tally.readings;
     const std::uint32_t source = causes_.source(reading.id, reading.place, reading.position);
     if (source == Causes::none) {
@@ -110,7 +77,7 @@ OrderCausal::Tally OrderCausal::judge(std::size_t o, Finding& finding) const {
       if (depends == 0 || acked[s].empty()) continue;
       dependent = dependent || publish(acked[s].front()).number <= depends;
       const auto read = [&](std::uint32_t p) {
-        const std::uint64_t row = observers_[o].met.get(publish(p).id);
+        const std::uint64_t row = observer.met.get(publish(p).id);
         return row != 0 && row - 1 <= reading.row;
       };
       while (next[s] < acked[s].size() && read(acked[s][next[s]])) ++next[s];
@@ -121,17 +88,17 @@ OrderCausal::Tally OrderCausal::judge(std::size_t o, Finding& finding) const {
     tally.dependent += dependent;
     if (missing == Causes::none) continue;
     ++tally.violations;
-    if (finding.witness.empty()) tell(finding, o, reading, source, publish(missing));
+    if (finding.witness.empty()) tell(finding, observer, reading, source, publish(missing));
   }
   return tally;
 }
 
 /// "billing read id 5 (chat/1@3) without id 2, which api-0 had sent before it"
-void OrderCausal::tell(Finding& finding, std::size_t o, const Reading& late, std::uint32_t source,
+void OrderCausal::tell(Finding& finding, const Observer& observer, const Reading& late, std::uint32_t source,
                        const Causes::Publish& missing) const {
-  const Scope& scope = scopes_[o];
+  const Scope& scope = observer.scope;
   const Causes::Publish& sent = causes_.publishes()[source];
-  const std::uint64_t met = observers_[o].met.get(missing.id);
+  const std::uint64_t met = observer.met.get(missing.id);
   finding.message = missing.id;
   finding.witness = {missing.row, sent.row, late.row};
   if (met != 0) finding.witness.push_back(met - 1);
@@ -148,13 +115,13 @@ void OrderCausal::tell(Finding& finding, std::size_t o, const Reading& late, std
 
 Finding OrderCausal::finish() {
   Finding finding;
-  finding.explanation = problem();
+  finding.explanation = readings_.problem();
   const bool complete = finding.explanation.empty();
   causes_.settle();
   Tally all;
   Finding told;
-  for (std::size_t o = 0; o < scopes_.size(); ++o) {
-    const Tally one = judge(o, told);
+  for (const Observer& observer : readings_.observers()) {
+    const Tally one = judge(observer, told);
     all.dependent += one.dependent;
     all.readings += one.readings;
     all.untold += one.untold;
@@ -171,7 +138,7 @@ Finding OrderCausal::finish() {
     if (all.violations > 1) told.explanation += " (and " + std::to_string(all.violations - 1) + " more)";
     return told;
   }
-  const Scope& scope = scopes_.front();
+  const Scope& scope = readings_.observers().front().scope;
   if (all.dependent < scope.observed_at_least) {
     finding.explanation =
         too_few(finding, all.dependent, scope.observed_at_least, "record that depends on another");

@@ -7,7 +7,6 @@
 //   "order.total" = { in = "events" }
 #include <algorithm>
 
-#include "core/claims/effects.h"
 #include "core/claims/makers.h"
 #include "core/claims/observers.h"
 #include "core/claims/row_checker.h"
@@ -19,71 +18,40 @@ namespace {
 class OrderTotal final : public RowChecker<OrderTotal> {
  public:
   /// One scope an observer.
-  explicit OrderTotal(std::vector<Scope> scopes) : scopes_(std::move(scopes)) {
-    for (const Scope& scope : scopes_) {
-      ends_.emplace_back(scope);
-      observers_.push_back({});
-      kinds_ |= ends_.back().kinds();
-    }
+  explicit OrderTotal(std::vector<Scope> scopes) : readings_(std::move(scopes)) {
+    kinds_ = readings_.kinds();
   }
 
-  void see(const Row& row, std::uint64_t index) {
-    for (EndPhase& end : ends_) end.see(row, index);
-    if (row.kind != Kind::deliver || row.message == 0) return;
-    for (std::size_t o = 0; o < scopes_.size(); ++o) {
-      if (row.process != scopes_[o].observer || !scopes_[o].is_in(row.place)) continue;
-      std::uint64_t& met = observers_[o].met[row.message];
-      if (met != 0) continue;
-      met = index + 1;
-      observers_[o].order.push_back({row.message, index});
-    }
-  }
+  void see(const Row& row, std::uint64_t index) { readings_.see(row, index); }
   Finding finish() override;
   void reset() override {
     index_ = 0;
-    for (EndPhase& end : ends_) end.reset();
-    for (Observer& observer : observers_) {
-      observer.met.reset();
-      observer.order.clear();
-    }
+    readings_.reset();
   }
 
  private:
-  struct Meeting {
-    MessageId id;
-    std::uint64_t row;
-  };
-  struct Observer {
-    Paged<std::uint64_t> met;  // by id: the row, plus one
-    std::vector<Meeting> order;
-  };
+  using Reading = FirstReadings::Reading;
+  using Observer = FirstReadings::Observer;
   struct Step {  // an observer met one id right before another
     std::size_t observer;
-    Meeting first, second;
+    Reading first, second;
   };
 
   std::vector<std::pair<MessageId, std::uint32_t>> left_over() const;
   std::vector<Step> contradiction(const std::vector<std::pair<MessageId, std::uint32_t>>& left) const;
-  std::string problem() const {
-    for (std::size_t o = 0; o < scopes_.size(); ++o) {
-      if (!ends_[o].complete()) return ends_[o].problem(scopes_[o]);
-    }
-    return "";
-  }
+  const std::vector<Observer>& observers() const { return readings_.observers(); }
 
-  std::vector<Scope> scopes_;
-  std::vector<EndPhase> ends_;
-  std::vector<Observer> observers_;
+  FirstReadings readings_;
 };
 
 /// Takes off, again and again, an id that no other comes before; what is left stands in cycles or behind
 /// them.
 std::vector<std::pair<MessageId, std::uint32_t>> OrderTotal::left_over() const {
   Paged<std::uint32_t> before;  // by id: observers in whose orders an id still comes before it
-  std::vector<std::size_t> next(observers_.size());  // of each order
+  std::vector<std::size_t> next(observers().size());  // of each order
   std::vector<MessageId> ids, free;
   Paged<std::uint8_t> known;
-  for (const Observer& o : observers_) {
+  for (const Observer& o : observers()) {
     for (std::size_t i = 0; i < o.order.size(); ++i) {
       const MessageId id = o.order[i].id;
       if (i > 0) ++before[id];
@@ -95,8 +63,8 @@ std::vector<std::pair<MessageId, std::uint32_t>> OrderTotal::left_over() const {
     if (before.get(id) == 0) free.push_back(id);
   }
   for (std::size_t i = 0; i < free.size(); ++i) {
-    for (std::size_t o = 0; o < observers_.size(); ++o) {
-      const std::vector<Meeting>& order = observers_[o].order;
+    for (std::size_t o = 0; o < observers().size(); ++o) {
+      const std::vector<Reading>& order = observers()[o].order;
       if (next[o] >= order.size() || order[next[o]].id != free[i]) continue;
       if (++next[o] < order.size() && --before[order[next[o]].id] == 0) free.push_back(order[next[o]].id);
     }
@@ -115,8 +83,8 @@ std::vector<OrderTotal::Step> OrderTotal::contradiction(
   Paged<std::uint32_t> waits;
   for (const auto& [id, before] : left) waits[id] = before;
   Paged<Step> back;
-  for (std::size_t o = 0; o < observers_.size(); ++o) {
-    const std::vector<Meeting>& order = observers_[o].order;
+  for (std::size_t o = 0; o < observers().size(); ++o) {
+    const std::vector<Reading>& order = observers()[o].order;
     for (std::size_t i = 1; i < order.size(); ++i) {
       if (waits.get(order[i].id) > 0 && waits.get(order[i - 1].id) > 0 &&
           back.get(order[i].id).second.id == 0)
@@ -148,19 +116,19 @@ std::vector<OrderTotal::Step> OrderTotal::contradiction(
 
 Finding OrderTotal::finish() {
   Finding finding;
-  for (const Observer& o : observers_) finding.observed += o.order.size();
+  for (const Observer& o : observers()) finding.observed += o.order.size();
   Paged<std::uint32_t> shared;
-  for (const Observer& o : observers_) {
-    for (const Meeting& meeting : o.order) finding.population += ++shared[meeting.id] == 2;
+  for (const Observer& o : observers()) {
+    for (const Reading& meeting : o.order) finding.population += ++shared[meeting.id] == 2;
   }
-  finding.explanation = problem();
+  finding.explanation = readings_.problem();
   if (!finding.explanation.empty()) return finding;
   const auto left = left_over();
   if (!left.empty()) {
     finding.verdict = Verdict::violated;
     finding.violations = 1;
     for (const Step& step : contradiction(left)) {
-      finding.explanation += (finding.explanation.empty() ? "" : "; ") + scopes_[step.observer].as +
+      finding.explanation += (finding.explanation.empty() ? "" : "; ") + observers()[step.observer].scope.as +
                              " read id " + std::to_string(step.first.id) + " before id " +
                              std::to_string(step.second.id);
       finding.witness.insert(finding.witness.end(), {step.first.row, step.second.row});
@@ -168,12 +136,12 @@ Finding OrderTotal::finish() {
     }
     std::sort(finding.witness.begin(), finding.witness.end());
     finding.witness.erase(std::unique(finding.witness.begin(), finding.witness.end()), finding.witness.end());
-  } else if (finding.population < scopes_.front().observed_at_least) {
-    finding.explanation = too_few(finding, finding.population, scopes_.front().observed_at_least,
+  } else if (finding.population < observers().front().scope.observed_at_least) {
+    finding.explanation = too_few(finding, finding.population, observers().front().scope.observed_at_least,
                                   "id that several observers read");
   } else {
     finding.verdict = Verdict::holds;
-    finding.explanation = counted(observers_.size(), "observer") + " read " +
+    finding.explanation = counted(observers().size(), "observer") + " read " +
                           counted(finding.population, "common id") + " in one order";
   }
   return finding;

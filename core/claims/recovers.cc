@@ -34,7 +34,11 @@ class Recovers final : public RowChecker<Recovers> {
       from_ = {row.time, index};
     }
     if (row.kind == Kind::publish && row.message != 0) see_publish(row, index);
-    clock_.see(row, [&](MessageId id, bool certain) { certain ? done(id, row.time, index) : perhaps(id); });
+    const auto effect = [&](MessageId id, bool certain) {
+      certain ? done(id, row.time, index) : perhaps(id);
+    };
+    clock_.see(row, effect);
+    see_letter(scope_, row, effect);
     if (clock_.found(row)) found(row.message);
   }
   Finding finish() override;
@@ -66,9 +70,6 @@ class Recovers final : public RowChecker<Recovers> {
       if (id.acked == never) id.acked_row = index;
       id.acked = std::min(id.acked, row.time);
     }
-    if (row.process >= scope_.dead_writer.size() || scope_.dead_writer[row.process] == 0) return;
-    if (row.phase == Phase::ok && scope_.is_dead(row.place)) done(row.message, row.time, index);
-    if (row.phase == Phase::unknown) perhaps(row.message);
   }
   void done(MessageId id, std::int64_t time, std::uint64_t index) {
     Id& state = ids_[id];

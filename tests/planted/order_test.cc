@@ -4,33 +4,15 @@
 
 #include "search/exhaustive.h"
 #include "tests/planted/planted_support.h"
+#include "tests/search/small.h"
 
 namespace mqlab::test {
 namespace {
 
-constexpr std::string_view in_flight = R"(
-name = "in-flight"
-[broker]
-kind = "nats"
-version = "2.12"
-[[streams]]
-name = "requests"
-[workload]
-name = "api"
-stream = "requests"
-rate = "1000/s"
-messages = 12
-producers = 2
-[network]
-latency = "50ms"
-[claims]
-no_loss = { of = "requests", in = "requests" }
-)";
-
 TEST(PlantedOrder, OneInAThousandIsFoundByTheExhaustiveSearch) {
   const Planted planted(Plant::nats_order_of_a_thousand);
   publish_module_catalog();
-  const sim::Setup setup(read_scenario(in_flight, "in-flight"));
+  const sim::Setup setup(read_scenario(in_flight(2, 12), "in-flight"));
   search::Options options;
   options.schedules = 100'000;
   const search::Exhaustive all = search::verify_all(setup, options);

@@ -13,31 +13,7 @@
 namespace mqlab::search {
 namespace {
 
-/// Producers that send to one server, all before the first message arrives.
-std::string in_flight(int producers, int messages, const std::string& faults = "") {
-  return R"(
-name = "in-flight"
-[broker]
-kind = "nats"
-version = "2.12"
-[[streams]]
-name = "requests"
-[workload]
-name = "api"
-stream = "requests"
-rate = "1000/s"
-messages = )" +
-         std::to_string(messages) + "\nproducers = " + std::to_string(producers) + R"(
-[network]
-latency = "50ms"
-[limits]
-horizon = "5m"
-)" + faults +
-         R"(
-[claims]
-no_loss = { of = "requests", in = "requests" }
-)";
-}
+using test::in_flight;
 
 std::uint64_t binomial(std::uint64_t n, std::uint64_t k) {
   std::uint64_t out = 1;

@@ -65,4 +65,30 @@ inline std::unique_ptr<sim::Setup> prepared(const std::string& toml) {
   return std::make_unique<sim::Setup>(read_scenario(toml, "test"));
 }
 
+/// Producers that send to one server, all before the first message arrives.
+inline std::string in_flight(int producers, int messages, const std::string& faults = "") {
+  return R"(
+name = "in-flight"
+[broker]
+kind = "nats"
+version = "2.12"
+[[streams]]
+name = "requests"
+[workload]
+name = "api"
+stream = "requests"
+rate = "1000/s"
+messages = )" +
+         std::to_string(messages) + "\nproducers = " + std::to_string(producers) + R"(
+[network]
+latency = "50ms"
+[limits]
+horizon = "5m"
+)" + faults +
+         R"(
+[claims]
+no_loss = { of = "requests", in = "requests" }
+)";
+}
+
 }  // namespace mqlab::test

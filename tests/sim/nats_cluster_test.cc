@@ -109,10 +109,8 @@ TEST(NatsCluster, KillingTheLeaderCostsAnElection) {
 
 TEST(NatsCluster, WhileNobodyLeadsPublishesHearNoResponders) {
   NatsRun run = steady_run(fault("2s", "kill", "nats-1", "30s"), 200, three, "retry_attempts = 2");
-  for (std::uint64_t seed = 1;; ++seed) {
-    run.run(seed);
-    if (run.rows(Kind::down, "p").empty()) break;  // the producer sits on another server
-  }
+  // the producer sits on another server
+  ASSERT_TRUE(run_until(run, [&] { return run.rows(Kind::down, "p").empty(); }));
   const auto failed = run.rows(Kind::publish, Phase::fail);
   ASSERT_FALSE(failed.empty());
   EXPECT_EQ(failed[0].code, 34);
@@ -121,10 +119,7 @@ TEST(NatsCluster, WhileNobodyLeadsPublishesHearNoResponders) {
 
 TEST(NatsCluster, KillingAFollowerCostsNothing) {
   NatsRun run = steady_run(fault("2s", "kill", "nats-2", "3s"), 300);
-  for (std::uint64_t seed = 1;; ++seed) {
-    run.run(seed);
-    if (run.rows(Kind::down, "p").empty()) break;
-  }
+  ASSERT_TRUE(run_until(run, [&] { return run.rows(Kind::down, "p").empty(); }));
   EXPECT_LT(gap(run), 0.05);
   expect_all_stored_once(run, 300, 0);
 }
@@ -132,19 +127,17 @@ TEST(NatsCluster, KillingAFollowerCostsNothing) {
 // Measured: SIGSTOP of the leader for 10 s with the client connected to it: 10 s without an ack.
 TEST(NatsCluster, AClientOnAFrozenLeaderWaitsWithIt) {
   NatsRun run = steady_run(fault("2s", "pause", "nats-1", "10s"), 800, three, "ack_timeout = \"3s\"");
-  for (std::uint64_t seed = 1;; ++seed) {
-    run.run(seed);
-    const auto ok = run.rows(Kind::publish, Phase::ok);
-    double last = 0, longest = 0;
-    for (const Row& row : ok) {
+  double longest = 0;
+  ASSERT_TRUE(run_until(run, [&] {
+    double last = longest = 0;
+    for (const Row& row : run.rows(Kind::publish, Phase::ok)) {
       longest = std::max(longest, at(row) - last);
       last = at(row);
     }
-    if (longest < 9) continue;  // connected to another server
-    EXPECT_NEAR(longest, 10.0, 0.6);
-    expect_all_stored_once(run, 800, seed);
-    break;
-  }
+    return longest >= 9;  // otherwise it is connected to another server
+  }));
+  EXPECT_NEAR(longest, 10.0, 0.6);
+  expect_all_stored_once(run, 800, 0);
 }
 
 TEST(NatsCluster, OthersElectANewLeaderOverAFrozenOne) {
@@ -157,10 +150,8 @@ TEST(NatsCluster, OthersElectANewLeaderOverAFrozenOne) {
 
 TEST(NatsCluster, NothingIsAcknowledgedWithoutAMajority) {
   NatsRun run = steady_run(fault("2s", "kill", "nats-2", "20s") + fault("2s", "kill", "nats-3", "20s"), 200);
-  for (std::uint64_t seed = 1;; ++seed) {
-    run.run(seed);
-    if (run.rows(Kind::down, "p").empty()) break;  // on the one that is left
-  }
+  // on the one that is left
+  ASSERT_TRUE(run_until(run, [&] { return run.rows(Kind::down, "p").empty(); }));
   for (const Row& row : run.rows(Kind::publish, Phase::ok))
     EXPECT_TRUE(at(row) < 2.1 || at(row) > 22) << at(row);
   expect_all_stored_once(run, 200, 0);

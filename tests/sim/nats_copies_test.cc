@@ -21,14 +21,7 @@ struct Copied : NatsRun {
       : NatsRun(system("[streams.properties]\n" + origin + "\n[[streams]]\nname = \"m\"\nproperties = { " +
                            copy + " }\n",
                        "", "reconnect_wait = \"100ms\"", "nodes = 2", more)) {
-    for (int i = 1; i <= 20; ++i) ticks.push_back(Duration::millis(100 * i));
-    script(
-        "p",
-        [](const Now& now, const Event& e, Effects& effects) {
-          if (e.kind == EventKind::tick)
-            effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 100'000'000)));
-        },
-        ticks);
+    script("p", steady(), tenths(20));
     script("c-0", silent());
     run();
   }
@@ -40,7 +33,6 @@ struct Copied : NatsRun {
     }
     return found;
   }
-  std::vector<Duration> ticks;
 };
 
 TEST(NatsCopies, AMirrorHasTheSequencesOfItsOriginGapsToo) {

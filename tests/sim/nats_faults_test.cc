@@ -49,11 +49,6 @@ Script patient() {
     }
   };
 }
-std::vector<Duration> tenths(int n) {
-  std::vector<Duration> ticks;
-  for (int i = 1; i <= n; ++i) ticks.push_back(Duration::millis(100 * i));
-  return ticks;
-}
 
 TEST(NatsFaults, KilledServersForgetAStreamUntil21023) {
   const std::string kills = fault("2s", "kill", "nats-1", "1s") + fault("2s", "kill", "nats-2", "1s");

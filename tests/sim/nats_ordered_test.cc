@@ -47,15 +47,7 @@ TEST(NatsOrdered, LosingAnAnswerIsNoticedAndMended) {
 TEST(NatsOrdered, SurvivesARestartOfTheServer) {
   NatsRun run(system("", "ordered = true", "", "",
                      "[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"2s\"\n"));
-  std::vector<Duration> ticks;
-  for (int i = 1; i <= 50; ++i) ticks.push_back(Duration::millis(100 * i));
-  run.script(
-      "p",
-      [](const Now& now, const Event& e, Effects& effects) {
-        if (e.kind == EventKind::tick)
-          effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 100'000'000)));
-      },
-      ticks);
+  run.script("p", steady(), tenths(50));
   run.script("c-0", consumer(10, ack));
   run.run();
   EXPECT_THAT(run.delivered("c-0"), ElementsAreArray(up_to(50)));

@@ -122,14 +122,12 @@ TEST(NatsPush, FlowControlKeepsWhatIsUnderWaySmall) {
     NatsRun run(system("", std::string("push = true, ack_policy = \"none\", pending_msgs_limit = 8") +
                                (flow ? ", flow_control = true, idle_heartbeat = \"1s\"" : "")));
     run.script("p", publisher(12, 1'000'000));
-    std::vector<Duration> ticks;
-    for (int i = 1; i <= 60; ++i) ticks.push_back(Duration::millis(100 * i));
     run.script(
         "c-0",
         [](const Now&, const Event& e, Effects& effects) {
           if (e.kind == EventKind::tick) effects.fetch(0, 1, Duration::millis(50));
         },
-        ticks);
+        tenths(60));
     run.run();
     most[flow ? 1 : 0] = run.delivered("c-0").size();
   }
@@ -154,12 +152,10 @@ TEST(NatsPush, AHeartbeatFreesAStalledConsumer) {
              },
              {Duration::seconds(1)});
   run.script("c-0", consumer(1, ack));
-  for (std::uint64_t seed = 1;; ++seed) {
-    ASSERT_LT(seed, 100u);
-    run.run(seed);
+  ASSERT_TRUE(run_until(run, [&] {
     const bool by_way_of_it = !run.rows(Kind::down, "c-0").empty() && run.rows(Kind::down, "p").empty();
-    if (by_way_of_it && run.acked().size() == 8) break;
-  }
+    return by_way_of_it && run.acked().size() == 8;
+  }));
   EXPECT_THAT(run.delivered("c-0"), ElementsAre(4, 5, 6, 7, 8));
   EXPECT_GE(at(run.rows(Kind::deliver)[0]), 6.0);
 }
@@ -169,15 +165,7 @@ TEST(NatsPush, GoesOnAfterARestartOfTheServerOrTheClient) {
     NatsRun run(system("", "push = true, ack_wait = \"2s\"", "", "",
                        std::string("[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"") + target +
                            "\"\nheal = \"1s\"\n"));
-    std::vector<Duration> ticks;
-    for (int i = 1; i <= 50; ++i) ticks.push_back(Duration::millis(100 * i));
-    run.script(
-        "p",
-        [](const Now& now, const Event& e, Effects& effects) {
-          if (e.kind == EventKind::tick)
-            effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 100'000'000)));
-        },
-        ticks);
+    run.script("p", steady(), tenths(50));
     run.script("c-0", consumer(10, ack));
     run.run();
     const auto got = run.delivered("c-0");
@@ -192,20 +180,10 @@ TEST(NatsPush, GoesOnAfterARestartOfTheServerOrTheClient) {
 TEST(NatsPush, AnOrderedConsumerNoticesASilentServer) {
   NatsRun run(system("replicas = 3", "ordered = true", "", "nodes = 3",
                      "[[fault]]\nat = \"2s\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"60s\"\n"));
-  std::vector<Duration> ticks;
-  for (int i = 1; i <= 300; ++i) ticks.push_back(Duration::millis(100 * i));
-  run.script(
-      "p",
-      [](const Now& now, const Event& e, Effects& effects) {
-        if (e.kind == EventKind::tick)
-          effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 100'000'000)));
-      },
-      ticks);
+  run.script("p", steady(), tenths(300));
   run.script("c-0", consumer(10, ack));
-  for (std::uint64_t seed = 1;; ++seed) {
-    run.run(seed);
-    if (run.rows(Kind::down, "c-0").empty()) break;  // it sits on another server than the leader
-  }
+  // It sits on another server than the leader.
+  ASSERT_TRUE(run_until(run, [&] { return run.rows(Kind::down, "c-0").empty(); }));
   EXPECT_THAT(run.delivered("c-0"), ElementsAreArray(run.stored()));
   double gap = 0, last = 0;
   for (const Row& row : run.rows(Kind::deliver)) {

@@ -163,6 +163,33 @@ inline Script publisher(std::uint32_t n, std::uint32_t size = 100) {
   };
 }
 
+/// n times, a tenth of a second apart.
+inline std::vector<Duration> tenths(int n) {
+  std::vector<Duration> ticks;
+  for (int i = 1; i <= n; ++i) ticks.push_back(Duration::millis(100 * i));
+  return ticks;
+}
+
+/// Publishes message i at the i-th of tenths().
+inline Script steady() {
+  return [](const Now& now, const Event& event, Effects& effects) {
+    if (event.kind != EventKind::tick) return;
+    effects.publish(0, message(static_cast<MessageId>(now.mono.ns / 100'000'000)));
+  };
+}
+
+/// Runs with seeds 1, 2 … up to the first that gives what the test is about, so who sits where. False, and
+/// the test has failed, when none of a hundred does.
+template <class Wanted>
+bool run_until(NatsRun& run, Wanted&& wanted) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    run.run(seed);
+    if (wanted()) return true;
+  }
+  ADD_FAILURE() << "no seed gives it";
+  return false;
+}
+
 inline Script silent() {
   return [](const Now&, const Event&, Effects&) {};
 }
