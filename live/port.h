@@ -47,6 +47,8 @@ class Port {
   /// Starts an effect and returns; the result comes through the queue. Called on the loop's thread only.
   /// `transaction` is the number of the transaction the process is in; 0 = none.
   virtual void carry_out(const Effect& effect, std::uint32_t transaction) = 0;
+  /// Whether what is sent from now on is read as it comes, not found later as a backlog.
+  virtual bool reading() const { return true; }
   /// Clean shutdown: flushes what is under way for at most `grace`, leaves groups, joins its threads.
   virtual void close(Duration grace) = 0;
 };

@@ -31,7 +31,7 @@ struct RowFileHeader {
   std::atomic<std::uint32_t> idle;   ///< 1: workload all sent and every effect settled
   std::atomic<std::uint32_t>
       halted;  ///< 1 + the number of the fault whose anchor stopped this process; 0 = none
-  std::uint32_t reserved;
+  std::atomic<std::uint32_t> reading;     ///< 1: what is sent to its inputs from now on is read as it comes
   std::atomic<std::uint64_t> halted_row;  ///< the row that set it off
   char reason[256];
 };

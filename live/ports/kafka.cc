@@ -59,6 +59,8 @@ class KafkaPort final : public Port {
     settle(e, Outcome::fail);  // outside the capabilities: refused when the scenario loads
   }
 
+  bool reading() const override { return !consumer_ || consumer_->reading(); }
+
   void close(Duration grace) override {
     if (producer_) producer_->close(grace);
     if (consumer_) consumer_->close();

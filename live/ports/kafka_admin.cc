@@ -32,6 +32,7 @@ class KafkaAdmin final : public Admin {
         throw PortError("not all nodes are there");
       create_topics(producer.get(), topics, timeout_ms);
     });
+    if (idempotent()) retry(until, [&] { give_out_ids(access(), tagged(ready_topic, context_.tag)); });
     retry(until, [&] {
       round_trip(access(), tagged(ready_topic, context_.tag), transactional() && !context_.warm);
     });
@@ -112,8 +113,11 @@ class KafkaAdmin final : public Admin {
     return look(client, nodes(), prefix(), 1000).whole;  // no topic yet: whole means that all nodes are known
   }
 
-  bool transactional() const {
-    const auto has = [](const auto& owner) { return find(owner.producer, "transactional.id") != nullptr; };
+  bool transactional() const { return any_producer("transactional.id"); }
+  bool idempotent() const { return transactional() || any_producer("enable.idempotence"); }
+  /// Whether one of them sets the property.
+  bool any_producer(const char* key) const {
+    const auto has = [&](const auto& owner) { return find(owner.producer, key) != nullptr; };
     return std::ranges::any_of(context_.scenario.stages, has) ||
            std::ranges::any_of(context_.scenario.workloads, has);
   }

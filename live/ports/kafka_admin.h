@@ -28,6 +28,12 @@ void create_topics(rd_kafka_t* client, const std::vector<TopicSpec>& topics, int
 void delete_topics(rd_kafka_t* client, const std::vector<std::string>& topics, int timeout_ms);
 void delete_groups(rd_kafka_t* client, const std::vector<std::string>& groups, int timeout_ms);
 
+/// An id for an idempotent producer from every node of `access.address`, by a message of each into `topic`. A
+/// node that has none left asks the controller for a block of them and refuses the request that made it look
+/// (COORDINATOR_LOAD_IN_PROGRESS, kafka RPCProducerIdManager); librdkafka comes again after 500 ms, for which
+/// a pipeline's first producer would stand still. Throws PortError.
+void give_out_ids(const Access& access, const std::string& topic);
+
 /// A message into a place of the lab's own and back, by the ways the scenario uses: idempotent or
 /// transactional, a group's offset committed. So all coordinators are loaded. Throws PortError.
 void round_trip(const Access& access, const std::string& topic, bool transactional);

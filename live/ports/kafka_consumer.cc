@@ -69,6 +69,7 @@ Consumer::Consumer(const PortContext& context, const Names& names, const Propert
   rd_kafka_conf_set_opaque(conf_.get(), this);
   rd_kafka_conf_set_rebalance_cb(conf_.get(), on_rebalance);
   report_requests(conf_, context_.on_request);
+  conf_.set("enable.partition.eof", "true");  // it hears of a partition where nothing is stored yet
   max_records_ = conf_.max_poll_records();
   client_ = conf_.create(RD_KAFKA_CONSUMER);
   rd_kafka_poll_set_consumer(client_.get());
@@ -198,6 +199,7 @@ void Consumer::fetch(const Job& job) {
     if (fetch_op_ == 0) return;  // a rebalance came in between and answered with what was there
     if (message && refused(message->err))
       return settle(std::exchange(fetch_op_, 0), Kind::fetch, message->err);
+    if (message && !silent_.empty()) heard_of(*message);
     if (message && message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
       collected_.push_back(std::move(message));
       if (collected_.size() < max) continue;
@@ -317,7 +319,9 @@ void Consumer::assign_observer() {
   for (int i = 0; i < list->cnt; ++i) {
     if (list->elems[i].offset < 0) list->elems[i].offset = first_offset_;
   }
-  settle(answer->op, answer->kind, rd_kafka_assign(client_.get(), list.get()));
+  const rd_kafka_resp_err_t error = rd_kafka_assign(client_.get(), list.get());
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) wait_to_hear_of(true, list.get());
+  settle(answer->op, answer->kind, error);
 }
 
 /// Tells the module and waits for its accept or release; empty when the process stops meanwhile.
@@ -336,10 +340,27 @@ std::optional<Consumer::Answer> Consumer::ask_module(bool assign,
 }
 
 rd_kafka_resp_err_t Consumer::apply(bool assign, const rd_kafka_topic_partition_list_t* partitions) {
+  wait_to_hear_of(assign, partitions);
   if (!cooperative(client_.get())) return rd_kafka_assign(client_.get(), assign ? partitions : nullptr);
   const ErrorPtr error(assign ? rd_kafka_incremental_assign(client_.get(), partitions)
                               : rd_kafka_incremental_unassign(client_.get(), partitions));
   return error ? rd_kafka_error_code(error.get()) : RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/// Assigning says nothing about reading: the library still has to find the leaders and ask for the offsets.
+void Consumer::wait_to_hear_of(bool assigned, const rd_kafka_topic_partition_list_t* partitions) {
+  for (const PlacePosition& p : names_.places(partitions)) {
+    std::erase(silent_, p.place);
+    if (assigned) silent_.push_back(p.place);
+  }
+  reading_ = silent_.empty();
+}
+
+/// A record of it, or that there is none behind the position.
+void Consumer::heard_of(const rd_kafka_message_t& message) {
+  if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR && message.err != RD_KAFKA_RESP_ERR__PARTITION_EOF) return;
+  std::erase(silent_, names_.place(rd_kafka_topic_name(message.rkt), message.partition));
+  reading_ = silent_.empty();
 }
 
 /// Where the group is in each partition. Unknown (the coordinator does not answer) counts as none: the broker

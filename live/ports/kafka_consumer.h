@@ -26,6 +26,9 @@ class Consumer {
   const Names& names() const { return names_; }
   /// fetch, accept, release, commit, seek, pause, resume or leave.
   void carry_out(const Effect& effect);
+  /// It has partitions, or knows that there is none for it, and reads at the end of each or has a record of
+  /// it.
+  bool reading() const { return reading_; }
   /// The group's metadata as it was in that generation, for fencing; the latest for a generation not known.
   GroupPtr group_of(std::uint32_t generation);
   /// Leaves the group if the module has not, and ends the threads.
@@ -53,6 +56,8 @@ class Consumer {
   rd_kafka_resp_err_t apply(bool assign, const rd_kafka_topic_partition_list_t* partitions);
   std::uint32_t remember_group();
   void assign_observer();
+  void wait_to_hear_of(bool assigned, const rd_kafka_topic_partition_list_t* partitions);
+  void heard_of(const rd_kafka_message_t& message);
   void subscribe(const std::vector<TopicId>& inputs);
 
   void run();
@@ -81,6 +86,8 @@ class Consumer {
   bool leaving_ = false;  ///< consumer thread, or after it has ended
   bool left_ = false;
   std::vector<PlacePosition> observed_;  ///< an observer's places, until they have been assigned
+  std::vector<PlaceId> silent_;          ///< assigned, and nothing was heard of it yet; consumer thread only
+  std::atomic<bool> reading_ = false;
   std::int64_t first_offset_ = RD_KAFKA_OFFSET_BEGINNING;
   std::thread reader_, committer_;
 };

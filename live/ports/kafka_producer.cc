@@ -1,5 +1,6 @@
 #include "live/ports/kafka_producer.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/base/draw.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int poll_ms = 100;
 constexpr Duration init_patience = Duration::seconds(60);
+constexpr int warm_up_ms = 5000;
 
 /// What a delivery report is told: the op and the message, in the place of a pointer.
 void* as_opaque(OpId op, MessageId message) {
@@ -51,6 +53,7 @@ Producer::Producer(const PortContext& context, const Names& names, const Propert
       throw PortError("topic " + t.name + ": " + rd_kafka_err2str(rd_kafka_last_error()));
     outputs_.push_back({topic, t.first_place, t.partitions, TopicPtr(handle)});
   }
+  if (context.incarnation == 0) warm_up();
   poller_ = std::thread([this] { poll(); });
   if (!transactional_) return;
   init_transactions();
@@ -58,6 +61,29 @@ Producer::Producer(const PortContext& context, const Names& names, const Propert
 }
 
 Producer::~Producer() { close({}); }
+
+/// The library connects to a leader when the first record for it waits, which takes some 100 ms and would be
+/// measured as that record's latency: so it is asked something that only a leader answers. What cannot be
+/// reached is left to the run itself, and a process that is started anew begins as cold as any.
+void Producer::warm_up() {
+  for (const Output& output : outputs_) {
+    const rd_kafka_metadata_t* found = nullptr;
+    if (rd_kafka_metadata(client_.get(), 0, output.handle.get(), &found, warm_up_ms) !=
+        RD_KAFKA_RESP_ERR_NO_ERROR)
+      continue;
+    const std::unique_ptr<const rd_kafka_metadata_t, decltype(&rd_kafka_metadata_destroy)> metadata(
+        found, rd_kafka_metadata_destroy);
+    std::vector<std::int32_t> met;
+    const rd_kafka_metadata_topic_t& topic = metadata->topics[0];
+    for (int i = 0; i < topic.partition_cnt; ++i) {
+      const rd_kafka_metadata_partition_t& partition = topic.partitions[i];
+      if (partition.leader < 0 || std::find(met.begin(), met.end(), partition.leader) != met.end()) continue;
+      met.push_back(partition.leader);
+      std::int64_t low = 0, high = 0;
+      rd_kafka_query_watermark_offsets(client_.get(), topic.topic, partition.id, &low, &high, warm_up_ms);
+    }
+  }
+}
 
 void Producer::init_transactions() {
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(init_patience.ns);

@@ -51,6 +51,7 @@ class Producer {
   void run_jobs();
   ErrorPtr call(Job& job);
   void settle(OpId op, Kind kind, const rd_kafka_error_t* error);
+  void warm_up();
   void init_transactions();
   void room_again();
 

@@ -31,6 +31,7 @@ class StorePort final : public Port {
     return c;
   }
   void start() override { port_->start(); }
+  bool reading() const override { return port_->reading(); }
   void close(Duration grace) override {
     stop();
     port_->close(grace);

@@ -108,10 +108,11 @@ struct Life {
   }
 };
 
-void tell_idle(Life& life) {
+void tell_state(Life& life) {
   const bool waits = life.module->deadline() == Instant::never() && life.host.open_ops() == 0;
   const bool idle = waits && (!life.feeder || life.feeder->done());
   life.host.file().header().idle.store(idle ? 1 : 0, std::memory_order_release);
+  life.host.file().header().reading.store(life.port->reading() ? 1 : 0, std::memory_order_release);
 }
 
 /// Makes the requests that are due, a few at a time so that answers get their turn. False when there was
@@ -136,7 +137,7 @@ void step(Life& life) {
     return;
   }
   if (life.events.try_pop(event)) return life.drive_event(event.view());
-  tell_idle(life);
+  tell_state(life);
   const Instant now = life.clock.mono();
   Instant until = std::min(life.module->deadline(), now + longest_wait);
   if (life.feeder) until = std::min(until, life.feeder->next(life.gate.begin_ns(), now));

@@ -117,18 +117,18 @@ class Rest:
     # ---- questions ----
 
     def ready(self) -> bool:
-        """Every reader has what it will read from: the workload may begin."""
+        """Every reader reads what it will read from: the workload may begin, and nothing of it is a backlog."""
         self.look()
         if any(progress.refused for progress in self._progress.values()):
             return True
         readers = [life for life in self._engine.current.values() if life.role in ("stage", "observer")]
-        if any(life.ended or not self._known(life) for life in readers):
+        if any(life.ended or not self._reads(life) for life in readers):
             return False
         return not self._kafka or all(set(places) <= self._owned_by(group) for group, places in self._inputs().items())
 
-    def _known(self, life: Life) -> bool:
-        progress = self._progress.get(id(life))
-        if progress is None:
+    def _reads(self, life: Life) -> bool:
+        progress, header = self._progress.get(id(life)), life.rows.header()
+        if progress is None or header is None or not header.reading:
             return False
         return progress.assigned or (progress.fetch_open and not self._kafka)
 

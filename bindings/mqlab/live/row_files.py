@@ -33,6 +33,7 @@ class Header:
     count: int
     state: int  # STARTING …
     idle: bool
+    reading: bool  # what is sent to its inputs from now on is read as it comes
     halted: int  # 1 + the number of the fault whose anchor stopped the process; 0 = none
     halted_row: int
     reason: str
@@ -54,11 +55,11 @@ class RowFile:
             return None
         if len(raw) < _HEADER.size:
             return None
-        magic, row_bytes, process, incarnation, count, state, idle, halted, _, halted_row, reason = _HEADER.unpack(raw)
+        magic, row_bytes, process, incarnation, count, state, idle, halted, reading, halted_row, reason = _HEADER.unpack(raw)
         if magic != _MAGIC or row_bytes != _core.ROW.itemsize:
             return None
         text = reason.split(b"\0", 1)[0].decode(errors="replace")
-        return Header(process, incarnation, count, state, bool(idle), halted, halted_row, text)
+        return Header(process, incarnation, count, state, bool(idle), bool(reading), halted, halted_row, text)
 
     def new_rows(self) -> Rows:
         """The rows that were published since the last call."""
