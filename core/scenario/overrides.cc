@@ -81,10 +81,13 @@ class Setter {
       : change_(change),
         root_(root),
         file_(file),
-        value_(parse_value(change.value, file.name, change.path)) {}
+        path_(change.path),
+        value_(parse_value(change.value, file.name, change.path)) {
+    std::erase(path_, '"');  // as such keys are written in the file: consumer."group.id"
+  }
 
   void run() {
-    const std::string_view path = change_.path;
+    const std::string_view path = path_;
     const std::string_view head = first_part(path);
     const std::string_view rest = after(path, head.size());
     for (const Noun& noun : nouns) {
@@ -200,6 +203,7 @@ class Setter {
   const Override& change_;
   Node& root_;
   const SourceFile& file_;
+  std::string path_;
   Node value_;
 };
 

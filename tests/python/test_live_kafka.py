@@ -36,6 +36,18 @@ def test_every_request_goes_through_and_is_found_by_the_auditor(one_node: Cluste
     assert all(end == count for end, count in ends.values())
 
 
+def test_the_workload_begins_when_every_reader_reads(one_node: Cluster, tmp_path: Path) -> None:
+    """Who begins at the end of what is there sees everything all the same: the end was asked for before."""
+    latest = '"auto.offset.reset" = "latest"'
+    scenario = kafka().replace('"auto.offset.reset" = "earliest"', latest).replace(
+        '"isolation.level" = "read_uncommitted"', latest
+    )
+    assert scenario.count(latest) == 2
+    rows = live(scenario, tmp_path, cluster=one_node, tag="latest")
+    assert Counter(rows.of("deliver", process="embed")["message"].tolist()) == ALL
+    assert Counter(rows.of("deliver", process="billing")["message"].tolist()) == ALL
+
+
 def test_stored_positions_are_those_that_were_acknowledged(one_node: Cluster, tmp_path: Path) -> None:
     rows = live(kafka(), tmp_path, cluster=one_node, tag="positions")
     acked = {(row["place"], row["position"], row["message"]) for row in rows.of("publish")}

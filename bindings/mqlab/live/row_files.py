@@ -55,7 +55,8 @@ class RowFile:
             return None
         if len(raw) < _HEADER.size:
             return None
-        magic, row_bytes, process, incarnation, count, state, idle, halted, reading, halted_row, reason = _HEADER.unpack(raw)
+        fields = _HEADER.unpack(raw)
+        magic, row_bytes, process, incarnation, count, state, idle, halted, reading, halted_row, reason = fields
         if magic != _MAGIC or row_bytes != _core.ROW.itemsize:
             return None
         text = reason.split(b"\0", 1)[0].decode(errors="replace")

@@ -47,6 +47,11 @@ TEST(Overrides, APropertyMapSwallowsTheRest) {
   EXPECT_EQ(find(s.stages[0].consumer, "session.timeout.ms")->value, "6000");
 }
 
+TEST(Overrides, AKeyMayHaveItsQuotes) {
+  const Scenario s = with({{"stages.embed.consumer.\"session.timeout.ms\"", "6000"}});
+  EXPECT_EQ(find(s.stages[0].consumer, "session.timeout.ms")->value, "6000");
+}
+
 TEST(Overrides, AKeyGoesBeforeTheNameOfTheOnlyElement) {
   EXPECT_EQ(find(with({{"workload.producer.linger.ms", "7"}}).workloads[0].producer, "linger.ms")->value,
             "7");
