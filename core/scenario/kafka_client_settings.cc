@@ -69,7 +69,7 @@ void read_java(const Values& v, KafkaProducer& p, Version version) {
   p.max_block = v.duration("max.block.ms");
   p.in_flight = v.as<std::uint32_t>("max.in.flight.requests.per.connection");
   p.batch_bytes = std::max(p.batch_bytes, 1u);  // [kafka: KafkaProducer: Math.max(1, batch.size)]
-  if (v.truth("partitioner.ignore.keys")) v.fail("partitioner.ignore.keys", "true is not modelled");
+  if (v.truth("partitioner.ignore.keys")) p.partitioner = Partitioner::any_key;
   java_idempotence(v, p, version);
   java_delivery(v, p);
 }
@@ -127,8 +127,7 @@ void read_librdkafka(const Values& v, KafkaProducer& p) {
   p.sticky_linger =
       v.is_set("sticky.partitioning.linger.ms") ? v.duration("sticky.partitioning.linger.ms") : p.linger * 2;
   if (p.delivery_timeout.ns == 0) p.delivery_timeout = Duration::forever();
-  if (v.text("partitioner") != "consistent_random")
-    v.fail("partitioner", "only consistent_random is modelled");
+  p.partitioner = partitioner_named(v.text("partitioner"));
   if (v.text("queuing.strategy") != "fifo") v.fail("queuing.strategy", "only fifo is modelled");
   librdkafka_transactions(v, p);
   librdkafka_idempotence(v, p);

@@ -62,7 +62,7 @@ constexpr auto producer = std::to_array<Setting>({
                "records without a key go more to faster brokers")),
     known(millis("partitioner.availability.timeout.ms", 0, most_long, "0",
                  "slow partitions are avoided after this long")),
-    flag("partitioner.ignore.keys", "false", "keys do not decide the partition; only false is modelled"),
+    flag("partitioner.ignore.keys", "false", "keys do not decide the partition (KIP-794)"),
     known(flag("transaction.two.phase.commit.enable", "false", "transactions never time out (KIP-939)")),
 });
 

@@ -92,7 +92,9 @@ constexpr auto producer = std::to_array<Setting>({
     millis("sticky.partitioning.linger.ms", 0, 900'000, "10",
            "messages without a key stay with a partition; 2 × linger.ms unless set"),
     word("partitioner", "random|consistent|consistent_random|murmur2|murmur2_random|fnv1a|fnv1a_random",
-         "consistent_random", "only consistent_random (CRC-32 of the key) is modelled"),
+         "consistent_random",
+         "which partition: consistent by CRC-32 of the key, murmur2 as the Java client, fnv1a as Sarama; "
+         "…_random spreads records without a key, the others put them all in one; random heeds no key"),
     word("queuing.strategy", "fifo|lifo", "fifo", "only fifo is modelled"),
     compression,
     alias("compression.codec", compression),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "core/scenario/partitioner.h"
 #include "core/scenario/scenario.h"
 #include "core/scenario/settings.h"
 
@@ -54,8 +55,9 @@ struct KafkaProducer {
   std::uint32_t retries = 0;
   Duration delivery_timeout = {};  ///< forever() = none
   Duration broker_timeout = {};    ///< how long the broker may wait for replicas
-  Duration sticky_linger = {};     ///< librdkafka; java sticks for batch_bytes
-  std::string transactional_id;    ///< {instance} not yet replaced; empty = none
+  Partitioner partitioner = Partitioner::murmur2_random;
+  Duration sticky_linger = {};   ///< librdkafka; java sticks for batch_bytes
+  std::string transactional_id;  ///< {instance} not yet replaced; empty = none
   Duration transaction_timeout = {};
   /// Transactional java clients from 4.0 on, as brokers of these versions have
   /// transaction.version 2 (KIP-890).

@@ -100,7 +100,6 @@ void Conf::apply(const Properties& properties, const std::string& owner) {
     if (const auto found = std::ranges::find(renamed, name, &Renamed::java); found != renamed.end())
       name = found->librdkafka;
     if (name == "partition.assignment.strategy") value = assignment_strategy(value);
-    if (name == "partitioner") continue;  // the lab computes the partition
     if (name == "max.poll.records") {
       max_poll_records_ = static_cast<std::uint32_t>(parse_integer(value).value_or(500));
       continue;

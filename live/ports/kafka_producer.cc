@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/base/draw.h"
-#include "core/scenario/units.h"
-#include "core/seam/partitioner.h"
+#include "core/scenario/subject.h"
 #include "live/ports/kafka_consumer.h"
 
 namespace mqlab::live::kafka {
@@ -21,19 +19,15 @@ void* as_opaque(OpId op, MessageId message) {
 }
 static_assert(sizeof(void*) == 8);
 
-std::int64_t sticky_of(const Properties& properties) {
-  const Property* linger = find(properties, "sticky.partitioning.linger.ms");
-  return parse_integer(linger == nullptr ? "10" : linger->value).value_or(10) *
-         1'000'000;  // its default: 10 ms
-}
-
 }  // namespace
 
 Producer::Producer(const PortContext& context, const Names& names, const Properties& properties,
                    std::vector<TopicId> outputs)
-    : context_(context), sticky_ns_(sticky_of(properties)) {
+    : context_(context) {
   const ProcessInfo& info = context.topology.processes[context.process];
   conf_.set("client.id", info.name);
+  // A key goes where the scenario's client would put it.
+  if (context.scenario.flavour == Flavour::java) conf_.set("partitioner", "murmur2_random");
   Properties own = properties;
   for (Property& p : own) {
     p.value = with_instance(p.value, info.instance);
@@ -145,23 +139,12 @@ void Producer::delivered(const rd_kafka_message_t& message) {
   context_.events.settle(s);
 }
 
-std::int32_t Producer::partition_for(const Message& message, Output& output) {
-  if (message.key != 0)
-    return static_cast<std::int32_t>(
-        partition_of_key(context_.scenario.flavour, message.key, output.partitions));
-  const auto bucket =
-      static_cast<std::uint64_t>(coarse_monotonic_ns() / std::max<std::int64_t>(sticky_ns_, 1));
-  const std::uint64_t who = (std::uint64_t{context_.process} << 32) | context_.incarnation;
-  return static_cast<std::int32_t>(partition_without_key(
-      draw(context_.seed, Purpose::partitioner, who, output.topic, bucket), output.partitions));
-}
-
 void Producer::publish(const Effect& effect, std::uint32_t transaction) {
   const Message& m = effect.message;
   Output& output = outputs_.at(effect.port);
   encode(m, {context_.process, context_.incarnation, transaction}, buffer_);
   const std::string key = m.key == 0 ? "" : key_text(m.key);
-  const int refused = rd_kafka_produce(output.handle.get(), partition_for(m, output), RD_KAFKA_MSG_F_COPY,
+  const int refused = rd_kafka_produce(output.handle.get(), RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY,
                                        buffer_.data(), buffer_.size(), m.key == 0 ? nullptr : key.data(),
                                        key.size(), as_opaque(effect.op, m.id));
   if (refused != 0) refuse(effect, rd_kafka_last_error());

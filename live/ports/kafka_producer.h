@@ -46,7 +46,6 @@ class Producer {
   void delivered(const rd_kafka_message_t& message);
   void publish(const Effect& effect, std::uint32_t transaction);
   void refuse(const Effect& effect, rd_kafka_resp_err_t error);
-  std::int32_t partition_for(const Message& message, Output& output);
   void poll();
   void run_jobs();
   ErrorPtr call(Job& job);
@@ -58,7 +57,6 @@ class Producer {
   const PortContext& context_;
   Conf conf_;
   bool transactional_ = false;
-  std::int64_t sticky_ns_;
   ClientPtr client_;
   std::vector<Output> outputs_;
   std::vector<std::byte> buffer_;

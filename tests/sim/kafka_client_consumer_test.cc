@@ -197,6 +197,25 @@ TEST(KafkaConsumer, JavaFetchesOneAnswerAheadLibrdkafkaUntilItsQueueIsFull) {
   }
 }
 
+TEST(KafkaConsumer, LibrdkafkaBeginsEachFetchWithTheNextPartition) {
+  for (const Flavour flavour : {java, librdkafka}) {
+    Lab lab(stage_scenario(flavour, {earliest, manual}, 2));
+    all_partitions(lab, 2);
+    for (MessageId id = 1; id <= 40; ++id) lab.fakes.log[id % 2].push_back(id);
+    lab.fakes.fetch_batch = 5;
+    obey(lab["work-0"], 100, true);
+    lab.run_until(ms(1000));
+    std::vector<PlaceId> first;
+    for (const Got& got : lab.fakes.of(RequestKind::fetch)) {
+      if (got.offsets.size() == 2) first.push_back(got.offsets[0].first);
+    }
+    ASSERT_GE(first.size(), 4u);
+    first.resize(4);
+    EXPECT_EQ(first,
+              flavour == java ? (std::vector<PlaceId>{0, 0, 0, 0}) : (std::vector<PlaceId>{1, 0, 1, 0}));
+  }
+}
+
 TEST(KafkaConsumer, JavaReturnsAtMostMaxPollRecords) {
   Lab lab(stage_scenario(java, {earliest, manual, {"max.poll.records", "3"}}));
   all_partitions(lab, 1);

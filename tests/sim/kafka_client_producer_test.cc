@@ -1,5 +1,7 @@
 // The producer: batching, limits in flight, order of retries by flavour, time-outs, what is refused at once.
-#include "core/seam/partitioner.h"
+#include <algorithm>
+
+#include "core/scenario/partitioner.h"
 #include "tests/sim/kafka_client_lab.h"
 
 namespace mqlab::sim::kafka::client_test {
@@ -72,9 +74,10 @@ TEST_P(KafkaProducerBoth, NoMoreRequestsThanAllowedAreInFlight) {
 TEST(KafkaProducer, JavaTakesTheOtherPartitionsOfANodeAlongLibrdkafkaDoesNot) {
   for (const Flavour flavour : {java, librdkafka}) {
     Lab lab(producer_scenario(flavour, {{"linger.ms", "50"}}, 2));
+    const Partitioner by = flavour == java ? Partitioner::murmur2_random : Partitioner::consistent_random;
     // Two keys of different partitions.
     std::uint32_t other = 2;
-    while (partition_of_key(flavour, other, 2) == partition_of_key(flavour, 1, 2)) ++other;
+    while (partition_of_key(by, other, 2) == partition_of_key(by, 1, 2)) ++other;
     publish(lab["api"], ms(100), 1, 100, 1);
     publish(lab["api"], ms(130), 2, 100, other);
     lab.run_until(ms(400));
@@ -86,8 +89,42 @@ TEST(KafkaProducer, JavaTakesTheOtherPartitionsOfANodeAlongLibrdkafkaDoesNot) {
       ASSERT_EQ(got.size(), 2u);
       EXPECT_EQ(got[1].ms - got[0].ms, 30);
     }
-    EXPECT_EQ(got[0].batches[0].place, partition_of_key(flavour, 1, 2));
+    EXPECT_EQ(got[0].batches[0].place, partition_of_key(by, 1, 2));
   }
+}
+
+/// The partitions that 40 records go to, one by one; all with key 1, or without.
+std::vector<PlaceId> chosen(Flavour flavour, Properties settings, std::uint32_t key) {
+  settings.push_back({"linger.ms", "0"});
+  Lab lab(producer_scenario(flavour, settings, 4));
+  for (MessageId id = 1; id <= 40; ++id) publish(lab["api"], ms(100 + 20 * id), id, 100, key);
+  lab.run_until(ms(2000));
+  std::vector<PlaceId> places;
+  for (const Got& got : lab.fakes.of(RequestKind::produce)) {
+    for (const SentBatch& batch : got.batches) places.push_back(batch.place);
+  }
+  EXPECT_EQ(places.size(), 40u);
+  return places;
+}
+std::size_t different(std::vector<PlaceId> places) {
+  std::sort(places.begin(), places.end());
+  return static_cast<std::size_t>(std::unique(places.begin(), places.end()) - places.begin());
+}
+
+TEST(KafkaProducer, ThePartitionerSaysWhetherTheKeyPlacesARecord) {
+  const auto by = [](const char* name) { return Properties{{"partitioner", name}}; };
+  EXPECT_EQ(chosen(librdkafka, by("fnv1a_random"), 1),
+            std::vector<PlaceId>(40, partition_of_key(Partitioner::fnv1a_random, 1, 4)));
+  EXPECT_EQ(chosen(librdkafka, by("murmur2"), 1), chosen(java, {}, 1));
+  EXPECT_EQ(different(chosen(librdkafka, by("random"), 1)), 4u);
+  EXPECT_EQ(different(chosen(librdkafka, by("murmur2_random"), 0)), 4u);
+  EXPECT_EQ(chosen(librdkafka, by("murmur2"), 0),
+            std::vector<PlaceId>(40, partition_of_key(Partitioner::murmur2, 0, 4)));
+  EXPECT_EQ(chosen(librdkafka, by("consistent"), 0), std::vector<PlaceId>(40, 0));
+  // java sticks to one until batch.size bytes are in it
+  const Properties small = {{"batch.size", "250"}, {"partitioner.ignore.keys", "true"}};
+  EXPECT_EQ(different(chosen(java, small, 1)), 4u);
+  EXPECT_EQ(different(chosen(java, {{"partitioner.ignore.keys", "true"}}, 1)), 1u);
 }
 
 /// Three batches in flight when the broker dies.

@@ -123,7 +123,8 @@ class Consumer {
   struct Lane {                     ///< one node's fetch
     std::uint32_t correlation = 0;  ///< 0 = none under way
     Instant sent = {};
-    bool changed = false;  ///< what it asks for is not what is wanted now
+    bool changed = false;     ///< what it asks for is not what is wanted now
+    std::uint32_t first = 0;  ///< librdkafka: the partition that the next request begins with
   };
   struct Commit {
     explicit Commit(Arena& arena) : offsets(arena) {}

@@ -28,15 +28,19 @@ void Consumer::fetch_all() {
   }
 }
 
-/// One request a node at a time, for all partitions it leads.
+/// One request a node at a time, for all partitions it leads. librdkafka begins each with the next of them
+/// (rd_kafka_broker_fetch_toppars: rkb_active_toppar_next), which decides what comes first in the answer.
 void Consumer::fetch_from(NodeIndex node) {
   Lane& lane = lanes_[node];
   if (lane.correlation != 0 || state_ == State::gone) return;
   FetchRequest* request = nullptr;
-  for (InPartition& p : partitions_) {
+  const std::uint32_t count = partitions_.size(), first = java_ ? 0 : lane.first;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    InPartition& p = partitions_[(first + i) % count];
     if (client_.wire().leader(p.place) != node || !wanted(p)) continue;
     if (request == nullptr) {
       if (!client_.wire().usable(node)) return client_.wire().refresh();
+      lane.first = (first + i + 1) % count;
       request = client_.arena().make<FetchRequest>(client_.arena());
       request->parts.reserve(partitions_.size());
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/modules/registry.h"
-#include "core/seam/partitioner.h"
+#include "core/scenario/partitioner.h"
 
 namespace mqlab::sim::kafka::client {
 namespace {
@@ -32,29 +32,21 @@ std::uint32_t number_of(std::vector<std::string>& names, const std::string& name
   return static_cast<std::uint32_t>(at - names.begin());
 }
 
-/// One table for each partition count among the topics.
-const std::vector<std::uint16_t>* table_of(const Scenario& s, const Topology& topology,
+const std::vector<std::uint16_t>* table_of(const Scenario& s, Partitioner partitioner,
                                            std::uint32_t partitions, ClientPlans& plans) {
   std::uint32_t keys = 0;
   for (const WorkloadSpec& w : s.workloads) {
     if (w.keys.kind != KeySpec::Kind::none) keys = std::max(keys, w.keys.count);
   }
-  std::size_t index = 0;
-  std::vector<std::uint32_t> counts;
-  for (const TopicInfo& t : topology.topics) counts.push_back(t.partitions);
-  std::sort(counts.begin(), counts.end());
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  plans.tables.resize(counts.size());
-  index = static_cast<std::size_t>(std::find(counts.begin(), counts.end(), partitions) - counts.begin());
-  std::vector<std::uint16_t>& table = plans.tables[index];
+  std::vector<std::uint16_t>& table = plans.tables[{partitioner, partitions}];
   for (auto key = static_cast<std::uint32_t>(table.size()); key <= std::min(keys, table_at_most); ++key) {
-    table.push_back(static_cast<std::uint16_t>(partition_of_key(flavour_of(s), key, partitions)));
+    table.push_back(static_cast<std::uint16_t>(partition_of_key(partitioner, key, partitions)));
   }
   return &table;
 }
 
 void plan_ports(const Scenario& s, const Topology& topology, std::uint32_t broker, ProcessId process,
-                ClientPlans& plans, ClientPlan& plan) {
+                ClientPlan& plan) {
   const Ports ports = ports_of(s, topology, process);
   const auto here = [&](TopicId topic) {
     return topology.topics[topic].broker == broker && topology.topics[topic].kind == TopicKind::topic;
@@ -63,8 +55,7 @@ void plan_ports(const Scenario& s, const Topology& topology, std::uint32_t broke
     if (!here(ports.outputs[i])) continue;
     const TopicInfo& topic = topology.topics[ports.outputs[i]];
     plan.outputs.push_back({static_cast<std::uint8_t>(i), ports.outputs[i], topic.first_place,
-                            topic.partitions, plan.output_partitions,
-                            table_of(s, topology, topic.partitions, plans)});
+                            topic.partitions, plan.output_partitions});
     plan.output_partitions += topic.partitions;
   }
   for (std::size_t i = 0; i < ports.inputs.size(); ++i) {
@@ -81,7 +72,7 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
   const ProcessInfo& info = topology.processes[process];
   ClientPlan& plan = plans.plans[process];
   plan.flavour = flavour_of(s);
-  plan_ports(s, topology, broker, process, plans, plan);
+  plan_ports(s, topology, broker, process, plan);
   const BrokerSpec& spec = s.brokers[broker];
   const auto producer = [&](const Properties& p, const std::string& path) {
     plan.producer = resolve_producer(s, p, plan.flavour, spec, path + ".producer");
@@ -103,7 +94,8 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
   if (info.role == Role::observer && !plan.inputs.empty()) {
     plan.observer = true;
     consumer(s.observers[info.index].consumer, "observers." + info.group);
-    plan.consumer.reset = OffsetReset::earliest;
+    if (find(s.observers[info.index].consumer, "auto.offset.reset") == nullptr)
+      plan.consumer.reset = OffsetReset::earliest;
     plan.consumer.auto_commit = false;
     plan.consumer.group_id.clear();
     plan.consumer.group_instance_id.clear();
@@ -119,6 +111,8 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
       settles(std::max(plan.consumer.session_timeout, plan.consumer.max_poll_interval) + slack);
   }
   if (!plan.outputs.empty()) {
+    for (OutputPlan& output : plan.outputs)
+      output.partition_of_key = table_of(s, plan.producer.partitioner, output.partitions, plans);
     plan.transactional_id = number_of(plans.transactional_ids, plan.producer.transactional_id);
     settles(std::max(plan.producer.connection.request_timeout, plan.producer.linger) + slack);
     if (plan.transactional_id != 0) settles(plan.producer.transaction_timeout + transaction_scan);
@@ -143,7 +137,7 @@ const InputPlan* ClientPlan::input(std::uint8_t port) const {
 
 std::uint32_t ClientPlan::partition_of(const OutputPlan& output, std::uint32_t key) const {
   if (key < output.partition_of_key->size()) return (*output.partition_of_key)[key];
-  return partition_of_key(flavour, key, output.partitions);
+  return partition_of_key(producer.partitioner, key, output.partitions);
 }
 
 void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker,

@@ -1,7 +1,9 @@
 // What the Kafka clients of a scenario are set to, resolved once and shared by all runs.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -18,7 +20,7 @@ struct OutputPlan {
   PlaceId first_place = 0;
   std::uint32_t partitions = 1;
   std::uint32_t first_index = 0;  ///< of its partitions among all that the process writes to
-  const std::vector<std::uint16_t>* partition_of_key = nullptr;  ///< for the workloads' key numbers
+  const std::vector<std::uint16_t>* partition_of_key = nullptr;  ///< for the workloads' key numbers, 0 = none
 };
 
 struct InputPlan {
@@ -45,7 +47,7 @@ struct ClientPlan {
   bool java() const { return flavour == Flavour::java; }
   const OutputPlan* output(std::uint8_t port) const;
   const InputPlan* input(std::uint8_t port) const;
-  /// Partition of `output` for a key number; key ≥ 1.
+  /// Partition of `output` for a key number; hashes(producer.partitioner, key != 0).
   std::uint32_t partition_of(const OutputPlan& output, std::uint32_t key) const;
 };
 
@@ -58,7 +60,8 @@ struct ClientPlans {
   std::vector<std::string> groups;  ///< group.id by number; [0] is empty
   std::vector<std::string> transactional_ids;  ///< by number; [0] is empty
   std::vector<std::string> instances;          ///< group.instance.id by number; [0] is empty
-  std::vector<std::vector<std::uint16_t>> tables;
+  /// By partitioner and number of partitions.
+  std::map<std::pair<Partitioner, std::uint32_t>, std::vector<std::uint16_t>> tables;
   PlaceId places = 0;  ///< of the whole topology
   /// The longest that nothing is heard of something unfinished: an answer that does not come, a member that
   /// does not beat or poll, a transaction left open. (A record that is not delivered yet is sent again or

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/seam/partitioner.h"
+#include "core/scenario/partitioner.h"
 #include "sim/clients/kafka/client.h"
 #include "sim/clients/kafka/transactions.h"
 
@@ -19,6 +19,8 @@ Producer::Producer(KafkaClient& client)
     : client_(client),
       settings_(client.plan().producer),
       java_(client.plan().java()),
+      hashes_keys_(hashes(settings_.partitioner, true)),
+      hashes_none_(hashes(settings_.partitioner, false)),
       partitions_(client.arena()),
       lanes_(client.arena()),
       sticky_(client.arena()),
@@ -103,23 +105,28 @@ void Producer::publish(const Effect& effect) {
   append(index, effect, key);
 }
 
-/// Keyed: by the hash. Unkeyed: sticky. java BuiltInPartitioner (KIP-794): a partition drawn anew after
-/// batch.size bytes; librdkafka "consistent_random" with sticky.partitioning.linger.ms.
+/// By the hash, or drawn and kept for a while: java BuiltInPartitioner (KIP-794) until batch.size bytes are
+/// in it, librdkafka for sticky.partitioning.linger.ms; its "random" draws for each record that has a key.
+/// [rdkafka_msg.c rd_kafka_msg_partitioner]
 std::uint32_t Producer::choose(const OutputPlan& output, const Message& message) {
-  if (message.key != 0) return client_.plan().partition_of(output, message.key);
+  const bool keyed = message.key != 0;
+  if (keyed ? hashes_keys_ : hashes_none_) return client_.plan().partition_of(output, message.key);
   if (output.partitions == 1) return 0;
+  if (keyed && !java_) return partition_from(draw_partition(), output.partitions);
   Sticky& sticky = sticky_[static_cast<std::size_t>(&output - client_.plan().outputs.data())];
   const bool over = java_ ? sticky.bytes >= settings_.batch_bytes : client_.now() >= sticky.until;
-  if (over || draws_ == 0) {
-    Process& p = client_.process();
-    const std::uint64_t bits =
-        client_.world().draw(Purpose::partitioner, p.self(), p.incarnation(), ++draws_);
-    sticky.partition = partition_without_key(bits, output.partitions);
+  if (over || sticky.partition == none_yet) {
+    sticky.partition = partition_from(draw_partition(), output.partitions);
     sticky.bytes = 0;
     sticky.until = client_.now() + settings_.sticky_linger;
   }
   sticky.bytes += message.size;
   return sticky.partition;
+}
+
+std::uint64_t Producer::draw_partition() {
+  Process& p = client_.process();
+  return client_.world().draw(Purpose::partitioner, p.self(), p.incarnation(), ++draws_);
 }
 
 // ---- accumulator

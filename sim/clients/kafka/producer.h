@@ -63,8 +63,9 @@ class Producer {
     Vec<std::uint32_t> active;
     std::uint32_t in_flight = 0;  ///< produce requests
   };
-  struct Sticky {  ///< of one output, for records without key
-    std::uint32_t partition = 0;
+  static constexpr std::uint32_t none_yet = ~std::uint32_t{0};
+  struct Sticky {  ///< of one output, for records whose partition is drawn
+    std::uint32_t partition = none_yet;
     std::uint32_t bytes = 0;
     Instant until = {};
   };
@@ -72,6 +73,7 @@ class Producer {
   // producer.cc
   bool admit(const Effect& effect, std::uint32_t bytes);
   void refuse(const Effect& effect, ErrorClass error, std::int16_t code);
+  std::uint64_t draw_partition();
   std::uint32_t choose(const OutputPlan& output, const Message& message);
   void append(std::uint32_t index, const Effect& effect, std::int32_t key_bytes);
   Pack* open(OutPartition& partition, std::uint32_t index, std::uint32_t first_bytes);
@@ -111,7 +113,7 @@ class Producer {
 
   KafkaClient& client_;
   const KafkaProducer& settings_;
-  const bool java_;
+  const bool java_, hashes_keys_, hashes_none_;
   Transactions* transactions_ = nullptr;
   Vec<OutPartition> partitions_;
   Vec<Lane> lanes_;
