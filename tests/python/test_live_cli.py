@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import mqlab
@@ -16,13 +17,20 @@ from support import ROOT, SCENARIO, call
 from test_modules import NATS, scenario_with
 
 
-def leftovers() -> list[str]:
-    """Brokers and workers of a live run that still run."""
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test's live runs lie in its own folder: those of others on this machine are not its leftovers."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Brokers and workers of live runs below the folder that still run."""
     names = ("nats-server", "kafka.Kafka", "mqlab-worker", "mqlab.worker")
     found = []
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or [])
-        if "mqlab-live-" in line and any(name in line for name in names):
+        if f"{folder}/mqlab-live-" in line and any(name in line for name in names):
             found.append(line)
     return found
 
@@ -46,7 +54,7 @@ def test_the_real_broker_breaks_what_the_model_breaks(experiment: str, claim: st
     assert document["world"] == "live"
     verdict = next(v for v in document["claims"] if v["claim"] == claim)
     assert verdict["reproduced"]["times"] == (2 if code else 0)
-    assert leftovers() == []
+    assert leftovers(tmp_path) == []
 
 
 def test_compare_both_worlds(tmp_path: Path) -> None:
@@ -67,10 +75,10 @@ def test_a_module_written_in_python_runs_live(text: str) -> None:
     assert run.latency.unanswered == 0
 
 
-def test_a_mistake_in_a_module_ends_a_live_run() -> None:
+def test_a_mistake_in_a_module_ends_a_live_run(tmp_path: Path) -> None:
     with pytest.raises(mqlab.Error, match="no idea what to do with this"):
         mqlab.run(scenario_with("Broken", NATS), world="live")
-    assert leftovers() == []
+    assert leftovers(tmp_path) == []
 
 
 def test_a_live_result_is_read_back(tmp_path: Path) -> None:
@@ -90,13 +98,14 @@ def test_an_interrupted_run_leaves_nothing(sent: signal.Signals, tmp_path: Path)
     command = [sys.executable, "-m", "mqlab.cli.main", "run", path, "--world", "live", "--out", tmp_path / "out"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         wait_for_workers(process)
+        assert leftovers(tmp_path) != []
         os.kill(process.pid, sent)
         _, complaint = process.communicate(timeout=30)
     assert process.returncode == 4
     assert "interrupted" in complaint
     assert "Traceback" not in complaint
     assert not (tmp_path / "out").exists()
-    assert leftovers() == []
+    assert leftovers(tmp_path) == []
 
 
 def wait_for_workers(process: subprocess.Popen[str]) -> None:

@@ -39,8 +39,10 @@ def test_every_request_goes_through_and_is_found_by_the_auditor(one_node: Cluste
 def test_the_workload_begins_when_every_reader_reads(one_node: Cluster, tmp_path: Path) -> None:
     """Who begins at the end of what is there sees everything all the same: the end was asked for before."""
     latest = '"auto.offset.reset" = "latest"'
-    scenario = kafka().replace('"auto.offset.reset" = "earliest"', latest).replace(
-        '"isolation.level" = "read_uncommitted"', latest
+    scenario = (
+        kafka()
+        .replace('"auto.offset.reset" = "earliest"', latest)
+        .replace('"isolation.level" = "read_uncommitted"', latest)
     )
     assert scenario.count(latest) == 2
     rows = live(scenario, tmp_path, cluster=one_node, tag="latest")
