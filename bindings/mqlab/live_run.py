@@ -44,13 +44,15 @@ class LiveWorld:
                 run.record.write_parquet(self._keep / f"{name}.parquet", about)
         return run
 
-    def series(self, story: Counterexample, times: int, note: Callable[[str], None] | None) -> list[Run]:
-        """A story, `times` over."""
+    def series(
+        self, story: Counterexample, times: int, note: Callable[[str], None] | None, name: str = "live"
+    ) -> list[Run]:
+        """A story, `times` over. `name`: of the histories that are kept."""
         runs = []
         for number in range(1, times + 1):
             if note is not None:
                 note(f"{story.claim}: live run {number} of {times}")
-            runs.append(self.run(story.scenario, story.core_schedule(), f"{story.path.stem}-live-{number}"))
+            runs.append(self.run(story.scenario, story.core_schedule(), f"{story.path.stem}-{name}-{number}"))
         return runs
 
     def _tag(self) -> str:

@@ -71,7 +71,7 @@ class Asked:
         if cell.fault != NO_FAULT and not needs_fault:
             return judged(cell, VIOLATED, False, 0, 0, 0, "")
         if story.key not in told:
-            told[story.key] = real.series(confirm.widened(story), self.times, self.note)
+            told[story.key] = confirm.told(real, story, self.times, self.note)
         runs = told[story.key]
         broken = confirm.broken(cell.claim, runs)
         reached = sum(run.faults_reached and run.verdicts[cell.claim].verdict != UNDECIDED for run in runs)
@@ -79,14 +79,16 @@ class Asked:
                       verdict.explanation + confirm.why_not(story, runs))  # fmt: skip
 
     def _probed(self, cell: Cell, verdict: ClaimVerdict, probes: Sequence[Run]) -> Cell:
+        wanted = 1 if has_value(verdict.claim) else self.times
         looked_at = probes[:1] if has_value(verdict.claim) else probes
         said = [run.verdicts[cell.claim] for run in looked_at]
         broken = [v for v in said if v.verdict == VIOLATED]
         decided = sum(run.faults_reached and v.verdict != UNDECIDED for run, v in zip(looked_at, said, strict=True))
         doubt = next((v.explanation for v in said if v.verdict == UNDECIDED), "")
-        detail = broken[0].explanation if broken else doubt if decided < len(said) else verdict.explanation
+        enough = decided >= wanted
+        detail = broken[0].explanation if broken else verdict.explanation if enough else doubt
         cell = _ran(cell, probes[0].verdicts)
-        return judged(cell, verdict.verdict, False, len(broken), len(said), int(decided == len(said)), detail)
+        return judged(cell, verdict.verdict, False, len(broken), len(said) if broken else decided, int(enough), detail)
 
 
 def _ran(cell: Cell, verdicts: Verdicts) -> Cell:

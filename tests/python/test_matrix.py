@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import mqlab
 import pytest
 from mqlab import confirm, matrices
+from mqlab.counterexample import Counterexample
 from mqlab.divergence import divergence
 from mqlab.live.planted import planted
 from mqlab.matrices import Cell, Matrix, enumerate_cells, judged, restricted, settings_hash
 from mqlab.matrix_picture import draw
+from mqlab.runs import Run
 from support import ROOT, call
 
 
@@ -139,13 +142,50 @@ def test_a_run_without_the_fault_is_told_where_it_leaves_the_story(tmp_path: Pat
     assert "was not reached" in str(divergence(told, plain))
 
 
-def test_a_close_race_without_faults_is_run_with_all_requests(tmp_path: Path) -> None:
-    close = story_of("kafka-transactional-read-uncommitted", tmp_path, "txn.read_committed")
-    assert len(close.messages or ()) == 1
-    assert confirm.widened(close).messages is None
-    wide = story_of("nats-ack-wait", tmp_path, "no_duplicates")
-    assert confirm.margin(wide) > 20_000_000
-    assert confirm.widened(wide) == wide
+class _Real:
+    """A live world that shows a story in so many runs of each series."""
+
+    def __init__(self, *shows: int) -> None:
+        self.shows = list(shows)
+        self.asked: list[tuple[int | None, str]] = []
+
+    def series(self, story: Counterexample, times: int, note: object, name: str = "live") -> list[Run]:
+        self.asked.append((None if story.messages is None else len(story.messages), name))
+        held = mqlab.run(experiment("kafka-at-least-once"))
+        shown = self.shows.pop(0)
+        return mqlab.replay(story) * shown + [held] * (times - shown)
+
+
+class _Missing:
+    """A live world in which every third run does not come to its fault."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def run(self, scenario: mqlab.Scenario, schedule: object, name: str) -> Run:
+        text = scenario.core.to_toml()
+        self.faults.append(text[text.index("[[fault]]") :])
+        run = mqlab.run(experiment("nats-mirror"))
+        run.faults_reached = len(self.faults) % 3 != 0
+        return run
+
+
+def test_a_probe_that_does_not_come_to_its_fault_is_made_up_for() -> None:
+    real = _Missing()
+    only = restricted(experiment("kafka-at-least-once"), "kill", matrices.STEP)
+    runs = confirm.probe(cast(Any, real), only, 1, 5, None)
+    assert [run.faults_reached for run in runs] == [True, True, False, True, True, False, True]
+    assert len(set(real.faults)) == 7
+
+
+def test_a_story_that_does_not_always_show_is_run_with_all_requests(tmp_path: Path) -> None:
+    story = story_of("kafka-at-least-once", tmp_path, "no_duplicates")
+    for shows, asked, best in [((5,), 1, 5), ((2, 5), 2, 5), ((2, 1), 2, 2)]:
+        real = _Real(*shows)
+        runs = confirm.told(cast(Any, real), story, 5, None)
+        assert [name for _, name in real.asked] == ["live", "whole"][:asked]
+        assert real.asked[-1][0] == (None if asked == 2 else 1)
+        assert confirm.broken(story.claim, runs) == best
 
 
 def test_live_and_model_agree_on_nats(tmp_path: Path) -> None:
