@@ -1,10 +1,11 @@
 // Ties and overtaking: the part of a schedule that says who comes first.
 //
-// With Schedule::order, processes have drawn ranks that decide between what is due at one instant, and a
-// message that is about to arrive may be overtaken by one that is in flight to the same process from another
-// sender. Messages of one sender stay in order, as on one connection. Only messages that were sent already
-// overtake: the one that comes first arrives earlier than its delay said, never before it was sent.
-// Without it, Schedule::overtakes says at which moments of choice which message comes first.
+// With Schedule::order, processes have drawn ranks that decide between what is due at one instant; every
+// fourth client has a lag, by which it takes what comes over the network later, as one that the machine lets
+// wait; and a message that is about to arrive may be overtaken by one that is in flight to the same process
+// from another sender. Messages of one sender stay in order, as on one connection. Only messages that were
+// sent already overtake: the one that comes first arrives earlier than its delay said, never before it was
+// sent. Without it, Schedule::overtakes says at which moments of choice which message comes first.
 #include <algorithm>
 
 #include "sim/world.h"
@@ -14,6 +15,8 @@ namespace {
 /// One message in so many is overtaken where it can be.
 constexpr std::uint64_t overtaken_of = 4;
 constexpr std::uint64_t ranks = 256;
+constexpr std::uint64_t lagging_of = 4;
+constexpr Duration longest_lag = Duration::millis(20);
 }  // namespace
 
 void World::begin_order() {
@@ -22,6 +25,10 @@ void World::begin_order() {
   if (schedule_->order == 0) return;
   for (std::size_t p = 0; p < s.lives.size(); ++p) {
     s.lives[p].rank = below(mqlab::draw(schedule_->order, Purpose::tie, p), ranks) << SimEvent::rank_shift;
+    const std::uint64_t bits = mqlab::draw(schedule_->order, Purpose::tie, p, 2);
+    if (setup_.topology.processes[p].role == Role::broker || bits % lagging_of != 0) continue;
+    s.lives[p].lag = Duration::nanos(
+        static_cast<std::int64_t>(below(mix(bits), static_cast<std::uint64_t>(longest_lag.ns))));
   }
 }
 

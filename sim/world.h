@@ -120,6 +120,8 @@ class World {
   }
   bool zero_jitter() const { return state_->zero_jitter; }
 
+  /// How much later the process takes what comes over the network: sim/order.cc.
+  Duration lag(ProcessId p) const { return state_->lives[p].lag; }
   bool alive(ProcessId p) const { return state_->lives[p].alive; }
   bool paused(ProcessId p) const { return state_->lives[p].paused > 0; }
   /// Running: neither dead nor paused.
@@ -154,6 +156,7 @@ class World {
     std::uint8_t paused = 0;  ///< how many pauses hold it
     Incarnation incarnation = 0;
     std::uint64_t rank = 0;     ///< highest bits of SimEvent::sequence
+    Duration lag = {};          ///< so much later it takes what comes over the network
     std::size_t first_row = 0;  ///< of this incarnation
   };
   struct State {

@@ -63,6 +63,7 @@ Duration Network::delay(ProcessId from, ProcessId to) {
 }
 
 void Network::transmit(ProcessId from, ProcessId to, std::uint32_t bytes, SimEvent event, Duration extra) {
+  extra = extra + world_.lag(to);
   if (flows_ != nullptr && !world_.setup().fabric->local(from, to)) {
     const Duration lost = delay(from, to) - world_.setup().fabric->latency(from, to);
     return flows_->send(from, to, bytes, event, lost + extra);
