@@ -1,6 +1,6 @@
 // How the lab's messages look on a real broker: a header of 40 bytes, the payload, padding up to the declared
-// size. Little-endian. The header carries what the simulated world keeps beside a message, so that both tell
-// the same.
+// size; of a message without value the header alone. Little-endian. The header carries what the simulated
+// world keeps beside a message, so that both tell the same.
 #pragma once
 #include <cstddef>
 #include <optional>

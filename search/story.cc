@@ -44,7 +44,10 @@ class Teller {
     return row.position < 0 ? name : name + "@" + std::to_string(row.position);
   }
   static std::string message(const Row& row) {
-    return "m" + std::to_string(row.message) + (row.key > 0 ? " (key k" + std::to_string(row.key) + ")" : "");
+    const std::string id = "m" + std::to_string(row.message);
+    if (row.key == 0) return id;
+    const bool tombstone = (row.flags & flag::tombstone) != 0;
+    return id + " (" + (tombstone ? "the end of " : "") + "key k" + std::to_string(row.key) + ")";
   }
 
   std::string tell(const Row& row) {

@@ -31,7 +31,7 @@ class Message(NamedTuple):
 
     id: int
     key: int = 0
-    size: int = 0  # declared bytes
+    size: int = 0  # declared bytes; 0: no value, as Kafka's tombstones
     digest: int = 0
     cause: int = 0  # 0: made by a workload
     payload: bytes = b""

@@ -26,6 +26,7 @@ enum class Purpose : std::uint16_t {
   module,
   election,
   tie,
+  tombstone,
 };
 
 constexpr std::uint64_t mix(
@@ -45,6 +46,11 @@ constexpr std::uint64_t draw(std::uint64_t seed, Purpose purpose, std::uint64_t 
 /// Uniform in [0, n) from 64 uniform bits; n ≥ 1. (Multiply-shift; the bias is below n / 2^64.)
 constexpr std::uint64_t below(std::uint64_t bits, std::uint64_t n) {
   return static_cast<std::uint64_t>((static_cast<Uint128>(bits) * n) >> 64);
+}
+
+/// A share in [0, 1] as a bound on 64 uniform bits: so many of them lie below it.
+constexpr std::uint64_t share_of(double share) {
+  return share >= 1.0 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(share * 18446744073709551616.0);
 }
 
 /// A stream of draws for one module: handed over at construction, part of its snapshot.

@@ -15,7 +15,9 @@ Excuses::Excuses(const ClaimSpec& claim, const Scenario& scenario, const Topolog
       most_(topology.processes.size()),
       transactions_(topology.processes.size()),
       marks_(topology.places.size()),
+      last_of_key_(topology.places.size()),
       start_(topology.places.size(), -1),
+      end_(topology.places.size(), -1),
       latest_of_key_(topology.places.size()) {
   const std::vector<std::string> names = {"retention", "compaction", "max-deliver"};
   for (const std::string& name : claim.excused) {
@@ -43,7 +45,9 @@ std::uint64_t Excuses::kinds() const {
 
 void Excuses::see(const Row& row) {
   if (row.kind == Kind::audit_end) {
-    if (row.place < start_.size()) start_[row.place] = static_cast<std::int64_t>(row.digest) - 1;
+    if (row.place >= start_.size()) return;
+    start_[row.place] = static_cast<std::int64_t>(row.digest) - 1;
+    end_[row.place] = row.position;
     return;
   }
   const bool settles = row.kind == Kind::commit_transaction || row.kind == Kind::abort_transaction;
@@ -70,23 +74,44 @@ void Excuses::see(const Row& row) {
 
 void Excuses::see_publish(const Row& row) {
   if (row.phase == Phase::invoke) key_of_[row.message] = row.key;
+  if (row.phase == Phase::invoke && (row.flags & flag::tombstone) != 0) tombstone_[row.message] = 1;
   if (row.phase == Phase::unknown) unsure_[row.message] = 1;
   if (row.phase != Phase::ok || row.place >= start_.size() || row.position < 0 || row.process >= most_.size())
     return;
   const std::uint32_t transaction = row.transaction == 0 ? no_transaction : transactions_.of(row);
   outcome_.resize(transactions_.size());
   std::uint32_t& last = last_of_[row.message];
-  records_.push_back({row.message, row.place, row.position, key_of_.get(row.message), last, transaction});
-  last = static_cast<std::uint32_t>(records_.size());
+  const std::uint32_t key = key_of_.get(row.message);
+  std::uint32_t& last_of_key = last_of_key_[row.place][key];
+  records_.push_back({row.message, row.place, row.position, key, last, transaction, last_of_key,
+                      tombstone_.get(row.message) != 0});
+  last = last_of_key = static_cast<std::uint32_t>(records_.size());
 }
 
-bool Excuses::removed(const Record& record) const {
+/// Whether compaction may have taken a record away that is not found.
+Excuse Excuses::replaced(const Record& record) const {
+  if (record.key == 0) return Excuse::none;
+  if (latest_of_key_[record.place].get(record.key) > record.position + 1) return Excuse::excused;
+  Excuse own = record.tombstone && record.position < end_[record.place] ? Excuse::excused : Excuse::none;
+  std::uint32_t r = last_of_key_[record.place].get(record.key);
+  for (; r != 0; r = records_[r - 1].before_of_key) {
+    const Record& other = records_[r - 1];
+    const bool there = other.position < end_[record.place] && outcome_of(other) == Outcome::committed;
+    if (other.tombstone && other.position > record.position && there) return Excuse::excused;
+    if (other.position >= record.position || in_place_[record.place] != 0) continue;
+    const std::uint8_t marks = marks_.get(other.place, other.position);
+    if ((marks & done) != 0) own = Excuse::none;
+    if ((marks & perhaps_done) != 0) own = std::min(own, Excuse::doubtful);
+  }
+  return own;
+}
+
+Excuse Excuses::removed(const Record& record) const {
   const std::uint8_t marks = marks_.get(record.place, record.position);
-  if ((marks & found) != 0 || ((marks & done) != 0 && in_place_[record.place] == 0)) return false;
+  if ((marks & found) != 0 || ((marks & done) != 0 && in_place_[record.place] == 0)) return Excuse::none;
   const std::int64_t start = start_[record.place];
-  if (retention_ && record.position < start) return true;
-  return compaction_ && start >= 0 && record.position >= start && record.key != 0 &&
-         latest_of_key_[record.place].get(record.key) > record.position + 1;
+  if (retention_ && record.position < start) return Excuse::excused;
+  return compaction_ && start >= 0 && record.position >= start ? replaced(record) : Excuse::none;
 }
 
 Excuse Excuses::of(MessageId id) const {
@@ -95,12 +120,12 @@ Excuse Excuses::of(MessageId id) const {
   Excuse excuse = (retention_ || compaction_) && unsure_.get(id) != 0 ? Excuse::doubtful : Excuse::none;
   for (std::uint32_t r = last_of_.get(id); r != 0; r = records_[r - 1].before) {
     const Record& record = records_[r - 1];
-    if (!removed(record)) continue;
-    const Outcome outcome =
-        record.transaction == no_transaction ? Outcome::committed : outcome_[record.transaction];
+    const Excuse removal = removed(record);
+    if (removal == Excuse::none) continue;
+    const Outcome outcome = outcome_of(record);
     const bool processed =
         (marks_.get(record.place, record.position) & perhaps_done) != 0 && in_place_[record.place] == 0;
-    if (outcome == Outcome::committed && !processed) return Excuse::excused;
+    if (removal == Excuse::excused && outcome == Outcome::committed && !processed) return Excuse::excused;
     if (outcome != Outcome::aborted) excuse = Excuse::doubtful;
   }
   return excuse;
@@ -111,12 +136,15 @@ void Excuses::reset() {
   records_.clear();
   last_of_.reset();
   key_of_.reset();
+  tombstone_.reset();
+  for (Paged<std::uint32_t>& last : last_of_key_) last.reset();
   unsure_.reset();
   transactions_.reset();
   outcome_.clear();
   given_up_.reset();
   marks_.reset();
   std::fill(start_.begin(), start_.end(), -1);
+  std::fill(end_.begin(), end_.end(), -1);
   for (Paged<std::int64_t>& latest : latest_of_key_) latest.reset();
 }
 

@@ -82,7 +82,7 @@ inline constexpr std::uint16_t open = 16;      ///< audit: record of a transacti
 inline constexpr std::uint16_t timed_out =
     32;  ///< quiet fail: the run did not come to rest before the horizon
 inline constexpr std::uint16_t dead_letter = 64;  ///< publish: goes to a dead-letter place
-inline constexpr std::uint16_t tombstone = 128;
+inline constexpr std::uint16_t tombstone = 128;   ///< a message without value
 }  // namespace flag
 
 struct Row {

@@ -97,6 +97,50 @@ void read_log(const Values& v, KafkaBroker& b) {
   check_segment(v, "log.segment.bytes", b.version);
 }
 
+bool has(const std::vector<std::string>& policy, std::string_view what) {
+  return std::find(policy.begin(), policy.end(), what) != policy.end();
+}
+
+double ratio(const Values& v, std::string_view key) {
+  const double value = v.real(key);
+  if (!(value >= 0 && value <= 1)) v.fail(key, "must be 0 to 1");
+  return value;
+}
+
+void read_cleaner(const Values& v, KafkaBroker& b) {
+  const std::vector<std::string> policy = v.list("log.cleanup.policy");
+  b.deletes = has(policy, "delete");
+  b.compacts = has(policy, "compact");
+  b.cleaner = v.truth("log.cleaner.enable");
+  b.cleaner_backoff = v.duration("log.cleaner.backoff.ms");
+  b.tombstone_retention = v.duration("log.cleaner.delete.retention.ms");
+  b.compaction_lag_min = v.duration("log.cleaner.min.compaction.lag.ms");
+  b.compaction_lag_max = v.duration("log.cleaner.max.compaction.lag.ms");
+  b.dirty_ratio = ratio(v, "log.cleaner.min.cleanable.ratio");
+}
+
+/// What a topic says itself, else the broker.
+Duration own(const Values& v, std::string_view key, Duration otherwise) {
+  return v.is_set(key) ? v.duration(key) : otherwise;
+}
+
+/// [kafka: LogConfig.maxSegmentMs, validateValues]
+void read_compaction(const Values& v, const KafkaBroker& b, KafkaTopic& t) {
+  const std::vector<std::string> policy = v.list("cleanup.policy");
+  const bool set = v.is_set("cleanup.policy");
+  t.deletes = set ? has(policy, "delete") : b.deletes;
+  t.compacts = set ? has(policy, "compact") : b.compacts;
+  t.compacted = t.compacts && b.cleaner;
+  t.tombstone_retention = own(v, "delete.retention.ms", b.tombstone_retention);
+  t.compaction_lag_min = own(v, "min.compaction.lag.ms", b.compaction_lag_min);
+  t.compaction_lag_max = own(v, "max.compaction.lag.ms", b.compaction_lag_max);
+  t.dirty_ratio =
+      v.is_set("min.cleanable.dirty.ratio") ? ratio(v, "min.cleanable.dirty.ratio") : b.dirty_ratio;
+  if (t.compaction_lag_min > t.compaction_lag_max)
+    v.fail("min.compaction.lag.ms", "must be at most max.compaction.lag.ms");
+  if (t.compacts) t.segment_time = std::min(t.segment_time, t.compaction_lag_max);
+}
+
 void read_cluster(const Values& v, KafkaBroker& b) {
   b.session_timeout = v.duration("broker.session.timeout.ms");
   b.heartbeat_interval = v.duration("broker.heartbeat.interval.ms");
@@ -129,6 +173,7 @@ KafkaBroker resolve_broker(const Scenario& scenario, const BrokerSpec& broker) {
   b.nodes = broker.nodes;
   read_replication(v, b);
   read_log(v, b);
+  read_cleaner(v, b);
   read_cluster(v, b);
   read_groups(v, b);
   read_transactions(v, b);
@@ -158,8 +203,7 @@ KafkaTopic resolve_topic(const Scenario& scenario, const TopicSpec& topic, const
   t.segment_time = v.is_set("segment.ms") ? v.duration("segment.ms") : b.segment_time;
   t.retention_time = v.is_set("retention.ms") ? or_forever(v.duration("retention.ms")) : b.retention_time;
   t.retention_bytes = v.is_set("retention.bytes") ? v.integer("retention.bytes") : b.retention_bytes;
-  const std::vector<std::string> policy = v.list("cleanup.policy");
-  t.deletes = std::find(policy.begin(), policy.end(), "delete") != policy.end();
+  read_compaction(v, b, t);
   return t;
 }
 

@@ -120,6 +120,14 @@ struct KafkaBroker {
   Duration retention_time = {};  ///< forever() = kept
   std::int64_t retention_bytes = -1;
   Duration retention_check = {};
+  bool deletes = true;  ///< log.cleanup.policy
+  bool compacts = false;
+  bool cleaner = true;  ///< log.cleaner.enable
+  Duration cleaner_backoff = {};
+  Duration tombstone_retention = {};
+  Duration compaction_lag_min = {};
+  Duration compaction_lag_max = {};  ///< forever() = none
+  double dirty_ratio = 0.5;
   Duration session_timeout = {};  ///< of a broker with the controller
   Duration heartbeat_interval = {};
   Duration quorum_election_timeout = {};
@@ -165,7 +173,13 @@ struct KafkaTopic {
   Duration flush_interval = {};      ///< 0 = never
   std::uint64_t segment_bytes = 0;
   Duration segment_time = {};
-  bool deletes = true;                            ///< cleanup.policy
+  bool deletes = true;     ///< cleanup.policy
+  bool compacts = false;   ///< so that every record needs a key …
+  bool compacted = false;  ///< … and this is done
+  Duration tombstone_retention = {};
+  Duration compaction_lag_min = {};
+  Duration compaction_lag_max = Duration::forever();
+  double dirty_ratio = 0.5;
   Duration retention_time = Duration::forever();  ///< forever() = kept
   std::int64_t retention_bytes = -1;
 

@@ -59,6 +59,8 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
     {"workload", "duration", "duration", "(this or messages)", "rate × duration messages"},
     {"workload", "size", "size, or { low, high }", "\"1KiB\"",
      "bytes of a message's value; a table draws evenly from a range"},
+    {"workload", "tombstones", "number 0 to 1", "0.0",
+     "Kafka: share of the messages without value; a compacted topic forgets their keys"},
     {"workload", "arrival", "\"constant\", \"poisson\", or { kind, burst }", "\"constant\"",
      "when the messages come"},
     {"workload", "keys", "\"none\", or { kind, count, skew }", "\"none\"", "which key a message has"},

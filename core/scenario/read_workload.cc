@@ -1,4 +1,6 @@
 // [workload] / [[workloads]]
+#include <algorithm>
+
 #include "core/base/limits.h"
 #include "core/scenario/sections.h"
 #include "core/scenario/text.h"
@@ -49,6 +51,15 @@ SizeSpec read_size(const Section& s, SizeSpec otherwise) {
   const SizeSpec size{bytes(range, "low"), bytes(range, "high")};
   if (size.high < size.low) range.fail("high", "must be at least low");
   return size;
+}
+
+double read_tombstones(const Section& s, const Scenario& scenario, const std::string& name) {
+  const double share = s.number("tombstones", 0, 0, 1);
+  const auto topic = std::find_if(scenario.topics.begin(), scenario.topics.end(),
+                                  [&](const TopicSpec& t) { return t.name == name; });
+  if (share > 0 && topic != scenario.topics.end() && topic->stream)
+    s.fail("tombstones", "only topics of Kafka have messages without value");
+  return share;
 }
 
 ArrivalSpec read_arrival(const Section& s) {
@@ -113,6 +124,7 @@ void read_workloads(const Node& root, Scenario& scenario, const SourceFile& file
       s.fail("rate", "at this rate the messages take more than 30 years");
     }
     workload.size = read_size(s, workload.size);
+    workload.tombstones = read_tombstones(s, scenario, workload.topic);
     workload.arrival = read_arrival(s);
     workload.keys = read_keys(s);
     workload.producers = static_cast<std::uint32_t>(s.integer("producers", 1, 1, limits::instances));

@@ -79,6 +79,7 @@ struct WorkloadSpec {
   ArrivalSpec arrival;
   KeySpec keys;
   SizeSpec size;
+  double tombstones = 0;        ///< share of the messages that have no value
   std::uint32_t producers = 1;  ///< processes that share the load, message i goes to i mod producers
   Properties producer;          ///< client settings
   Properties settings;          ///< of the producer module

@@ -46,6 +46,9 @@ constexpr Setting size(Text key, std::int64_t low, std::int64_t high, Text defau
           .defaults = defaults,
           .effect = effect};
 }
+constexpr Setting real(Text key, Text defaults, Text effect) {
+  return {.key = key, .type = SettingType::real, .defaults = defaults, .effect = effect};
+}
 constexpr Setting duration(Text key, Text defaults, Text effect, Text word = {}) {
   return {.key = key, .type = SettingType::duration, .words = word, .defaults = defaults, .effect = effect};
 }

@@ -120,6 +120,7 @@ class Writer {
     value("size", w.size.low == w.size.high ? std::to_string(w.size.low)
                                             : "{ low = " + std::to_string(w.size.low) +
                                                   ", high = " + std::to_string(w.size.high) + " }");
+    value("tombstones", number(w.tombstones));
     value("arrival", arrival(w.arrival));
     value("keys", keys(w.keys));
     value("producers", w.producers);

@@ -26,6 +26,7 @@ void fill(Row& row, const Message& m) {
   row.place = m.place;
   row.position = m.position;
   row.attempt = static_cast<std::uint16_t>(m.attempt);
+  if (m.id != 0 && m.tombstone()) row.flags |= flag::tombstone;
 }
 
 /// A header row, then one row per element. Anchors see the header only, once everything is written.

@@ -43,6 +43,7 @@ Arrival Generator::at(std::uint64_t seed, std::uint64_t index, const Arrival& pr
   const std::uint32_t span = spec_.size.high - spec_.size.low + 1;
   a.size = spec_.size.low +
            (span == 1 ? 0 : static_cast<std::uint32_t>(below(draw(seed, Purpose::size, a.id), span)));
+  if (spec_.tombstones > 0 && draw(seed, Purpose::tombstone, a.id) < share_of(spec_.tombstones)) a.size = 0;
   a.digest = draw(seed, Purpose::digest, a.id);
   return a;
 }

@@ -14,7 +14,7 @@ struct Arrival {
   MessageId id = 0;
   Instant intended = {};   ///< since the workload began
   std::uint32_t key = 0;   ///< key number; 0 = none
-  std::uint32_t size = 0;  ///< bytes
+  std::uint32_t size = 0;  ///< bytes; 0 = a tombstone
   std::uint64_t digest = 0;
 };
 

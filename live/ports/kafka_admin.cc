@@ -87,7 +87,7 @@ class KafkaAdmin final : public Admin {
       ++counts[place];
       rd_kafka_timestamp_type_t type{};
       const Instant stamp = context_.clock.from_wall(rd_kafka_message_timestamp(&m, &type) * 1'000'000);
-      const auto wire = decode({static_cast<const std::byte*>(m.payload), m.len});
+      const auto wire = read_message(m);
       sink.record({place, m.offset, stamp, fate(place, m.offset, visible, stable_of[place])},
                   wire.value_or(WireMessage{}));
     });

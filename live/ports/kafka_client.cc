@@ -203,6 +203,7 @@ Failure failure_of(rd_kafka_resp_err_t error) {
   switch (error) {
     case RD_KAFKA_RESP_ERR__FATAL:
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
@@ -222,6 +223,18 @@ Failure failure_of(rd_kafka_resp_err_t error) {
       f.error = fenced(error) ? ErrorClass::fenced : ErrorClass::retriable;
   }
   return f;
+}
+
+std::optional<WireMessage> read_message(const rd_kafka_message_t& record) {
+  const void* bytes = record.payload;
+  std::size_t size = record.len;
+  if (bytes == nullptr) {
+    rd_kafka_headers_t* headers = nullptr;
+    if (rd_kafka_message_headers(&record, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR ||
+        rd_kafka_header_get_last(headers, wire_header_name, &bytes, &size) != RD_KAFKA_RESP_ERR_NO_ERROR)
+      return std::nullopt;
+  }
+  return decode({static_cast<const std::byte*>(bytes), size});
 }
 
 std::string library_version() { return std::string("librdkafka ") + rd_kafka_version_str(); }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/scenario/topology.h"
 #include "core/seam/event.h"
 #include "live/port.h"
+#include "live/wire.h"
 
 namespace mqlab::live::kafka {
 
@@ -84,6 +86,11 @@ struct Failure {
 Failure failure_of(const rd_kafka_error_t* error);
 /// Failure of a delivery report or an offset commit.
 Failure failure_of(rd_kafka_resp_err_t error);
+
+/// Where the lab's header travels of a message without value: in a record header of this name.
+inline constexpr const char* wire_header_name = "mqlab";
+/// The lab's message in a record; empty when it is none of the lab's. Its payload points into the record.
+std::optional<WireMessage> read_message(const rd_kafka_message_t& record);
 
 /// "librdkafka 2.0.2"
 std::string library_version();

@@ -259,7 +259,7 @@ void Consumer::deliver_collected(bool answers_fetch) {
   event.kind = EventKind::delivered;
   event.op = fetch_op_;
   for (const MessagePtr& raw : collected_) {
-    const auto wire = decode({static_cast<const std::byte*>(raw->payload), raw->len});
+    const auto wire = read_message(*raw);
     const PlaceId place = names_.place(rd_kafka_topic_name(raw->rkt), raw->partition);
     if (!wire || place == no_place) continue;
     Message& m = event.messages.emplace_back(wire->message);

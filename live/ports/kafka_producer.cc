@@ -144,9 +144,19 @@ void Producer::publish(const Effect& effect, std::uint32_t transaction) {
   Output& output = outputs_.at(effect.port);
   encode(m, {context_.process, context_.incarnation, transaction}, buffer_);
   const std::string key = m.key == 0 ? "" : key_text(m.key);
-  const int refused = rd_kafka_produce(output.handle.get(), RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY,
-                                       buffer_.data(), buffer_.size(), m.key == 0 ? nullptr : key.data(),
-                                       key.size(), as_opaque(effect.op, m.id));
+  const void* key_data = m.key == 0 ? nullptr : key.data();
+  if (m.tombstone()) {
+    const auto error = rd_kafka_producev(
+        client_.get(), RD_KAFKA_V_RKT(output.handle.get()), RD_KAFKA_V_PARTITION(RD_KAFKA_PARTITION_UA),
+        RD_KAFKA_V_KEY(key_data, key.size()), RD_KAFKA_V_VALUE(nullptr, 0),
+        RD_KAFKA_V_HEADER(wire_header_name, buffer_.data(), static_cast<ssize_t>(buffer_.size())),
+        RD_KAFKA_V_OPAQUE(as_opaque(effect.op, m.id)), RD_KAFKA_V_END);
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) refuse(effect, error);
+    return;
+  }
+  const int refused =
+      rd_kafka_produce(output.handle.get(), RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, buffer_.data(),
+                       buffer_.size(), key_data, key.size(), as_opaque(effect.op, m.id));
   if (refused != 0) refuse(effect, rd_kafka_last_error());
 }
 

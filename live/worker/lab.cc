@@ -39,6 +39,7 @@ class RowSink final : public AuditSink {
     Row& row = next(Kind::audit, r.place, r.position);
     row.aux = r.timestamp.ns;
     row.flags = r.flags;
+    if (wire.message.id != 0 && wire.message.tombstone()) row.flags |= flag::tombstone;
     row.message = wire.message.id;
     row.cause = wire.message.cause;
     row.key = wire.message.key;

@@ -31,6 +31,7 @@ Rows removed(const Lab& lab, unsigned seed) {
       r.aux -= gone[r.place];
       if (upto(5) != 0) r.digest = static_cast<std::uint64_t>(start[r.place]) + 1;
     }
+    if (r.kind == Kind::publish && r.phase == Phase::invoke && upto(2) == 0) r.flags |= flag::tombstone;
     if (r.kind == Kind::handle && upto(3) == 0) {
       r.kind = Kind::deliver;
       r.attempt = static_cast<std::uint16_t>(upto(4));
@@ -56,6 +57,40 @@ Excuse ended(const Rows& rows, const Row& ack) {
     if (r.kind == Kind::abort_transaction) excuse = Excuse::none;
   }
   return excuse;
+}
+
+/// Compaction with tombstones: one of the key behind `ack`, where its log has been, buries it; one that is
+/// gone itself is no loss to who has not been done with an earlier record of its key.
+Excuse buried(const naive::Subject& s, const Rows& rows, const Row& ack, std::uint32_t key) {
+  std::int64_t end = -1;
+  for (const Row& o : rows) {
+    if (o.kind == Kind::audit_end && o.place == ack.place) end = o.position;
+  }
+  const auto worked = [&](std::int64_t position, Phase phase) {
+    return std::any_of(rows.begin(), rows.end(), [&](const Row& o) {
+      return o.kind == Kind::complete && o.message != 0 && o.place == ack.place && o.position == position &&
+             o.phase == phase;
+    });
+  };
+  const bool in_place = s.topic_of(ack.place) == s.in;
+  std::map<MessageId, std::pair<std::uint32_t, bool>> of;  // key; tombstone
+  Excuse itself = Excuse::none;
+  bool known = false, perhaps_known = false;
+  for (const Row& o : rows) {
+    if (o.kind != Kind::publish || o.message == 0) continue;
+    auto& [its_key, tombstone] = of[o.message];
+    if (o.phase == Phase::invoke) its_key = o.key;
+    if (o.phase == Phase::invoke && (o.flags & flag::tombstone) != 0) tombstone = true;
+    const bool acked = o.phase == Phase::ok && o.place == ack.place && o.position >= 0 && its_key == key;
+    if (!acked || key == 0 || s.info(o) == nullptr) continue;
+    if (tombstone && o.position < end && o.position > ack.position && ended(rows, o) == Excuse::excused)
+      return Excuse::excused;
+    if (&o == &ack && tombstone && o.position < end) itself = Excuse::excused;
+    if (o.position >= ack.position || in_place) continue;
+    known = known || worked(o.position, Phase::ok);
+    perhaps_known = perhaps_known || worked(o.position, Phase::unknown);
+  }
+  return known ? Excuse::none : perhaps_known ? std::min(itself, Excuse::doubtful) : itself;
 }
 
 Excuse excuse_of(const Lab& lab, const ClaimSpec& c, const Rows& rows, MessageId id) {
@@ -86,10 +121,14 @@ Excuse excuse_of(const Lab& lab, const ClaimSpec& c, const Rows& rows, MessageId
     }
     if (found || (done && s.topic_of(r.place) != s.in)) continue;
     const bool old = names(c, "retention") && r.position < start;
-    const bool compacted = names(c, "compaction") && start >= 0 && r.position >= start && later;
+    const bool there = names(c, "compaction") && start >= 0 && r.position >= start;
+    const Excuse compacted = !there ? Excuse::none : later ? Excuse::excused : buried(s, rows, r, key);
     const bool processed = perhaps && s.topic_of(r.place) != s.in;
     const Excuse end = ended(rows, r);
-    if (old || compacted) best = std::max(best, processed ? std::min(end, Excuse::doubtful) : end);
+    const Excuse removal = old ? Excuse::excused : compacted;
+    if (removal == Excuse::none || end == Excuse::none) continue;
+    const bool whole = removal == Excuse::excused && end == Excuse::excused && !processed;
+    best = std::max(best, whole ? Excuse::excused : Excuse::doubtful);
   }
   return best;
 }
@@ -158,6 +197,50 @@ TEST(ClaimsExcused, WhatALaterRecordOfItsKeyReplaces) {
   for (Row& r : rows) r.key = naive::is_record(r) ? 1 : r.key;
   EXPECT_EQ(lab.judge(excusing({"retention"}), rows).verdict, Verdict::violated);
   EXPECT_EQ(lab.judge(excusing({"compaction"}), rows).verdict, Verdict::holds);
+}
+
+TEST(ClaimsExcused, WhatATombstoneBuriedAndTheTombstoneItself) {
+  const Lab lab;
+  for (const bool tombstone : {false, true}) {
+    Story story(lab);
+    for (MessageId id = 1; id <= 2; ++id) {
+      story.send(id, "api-0", "requests/0", id - 1, 7);
+      for (Row& r : story.rows) {
+        if (tombstone && r.message == 2 && r.kind == Kind::publish) r.flags |= flag::tombstone;
+      }
+    }
+    story.send(3, "api-0", "requests/0", 2, 8).found(3, "requests/0", 2).found(3, "vectors/0", 0);
+    const Rows rows = from(lab, story.end().rows, 0);
+    const Finding finding = lab.judge(excusing({"compaction"}), rows);
+    EXPECT_EQ(finding.verdict, tombstone ? Verdict::holds : Verdict::violated);
+    if (tombstone) {
+      EXPECT_EQ(finding.explanation, "1 effect of 3 acked ids, 2 losses excused");
+    }
+    Rows cut = rows;  // the log ends before it: nobody removed it
+    for (Row& r : cut) {
+      if (r.kind == Kind::audit_end && r.place == lab.place("requests/0")) r.position = 1;
+    }
+    EXPECT_EQ(lab.judge(excusing({"compaction"}), cut).verdict, Verdict::violated);
+  }
+}
+
+TEST(ClaimsExcused, ATombstoneIsLostToWhoKnewItsKey) {
+  const Lab lab;
+  Story story(lab);
+  story.send(1, "api-0", "requests/0", 0, 7).complete(1, "embed-0", "requests/0", 0).found(1, "vectors/0", 0);
+  story.send(2, "api-0", "requests/0", 1, 7);
+  for (Row& r : story.rows) {
+    if (r.message == 2 && r.kind == Kind::publish) r.flags |= flag::tombstone;
+  }
+  const Rows rows = from(lab,
+                         story.send(3, "api-0", "requests/0", 2, 8)
+                             .found(3, "requests/0", 2)
+                             .found(3, "vectors/0", 1)
+                             .end()
+                             .rows,
+                         0);
+  const Finding finding = lab.judge(excusing({"compaction"}), rows);
+  EXPECT_EQ(finding.verdict, Verdict::violated);
 }
 
 TEST(ClaimsExcused, WhatWasGivenAsOftenAsMayBe) {

@@ -9,7 +9,7 @@ import pytest
 from support import ROOT, call
 
 HOLDS, VIOLATED = "holds", "violated"
-FULL_LOGS = ("kafka-retention", "nats-max-bytes")  # nothing is removed before much was stored
+FULL_LOGS = ("kafka-retention", "kafka-compaction", "nats-max-bytes")  # nothing is removed before much was stored
 # experiment → changes, schedules, exit code, verdict by claim
 EXPECTED: dict[str, tuple[str, list[str], int, int, dict[str, str]]] = {
     "at least once": ("kafka-at-least-once", [], 2000, 1, {"no_duplicates": VIOLATED, "no_loss": HOLDS}),
@@ -96,6 +96,21 @@ EXPECTED: dict[str, tuple[str, list[str], int, int, dict[str, str]]] = {
         300,
         1,
         {"no_loss": VIOLATED, "disk.bounded": HOLDS},
+    ),
+    "compaction": ("kafka-compaction", [], 300, 1, {"no_loss": VIOLATED}),
+    "compaction, tombstones outlive absence": (
+        "kafka-compaction",
+        ['topics.requests.properties."delete.retention.ms"=60000'],
+        500,
+        0,
+        {"no_loss": HOLDS},
+    ),
+    "compaction, nothing excused": (
+        "kafka-compaction",
+        ['topics.requests.properties."delete.retention.ms"=60000', "claims.no_loss.excused=[]"],
+        300,
+        1,
+        {"no_loss": VIOLATED},
     ),
     "max_bytes": ("nats-max-bytes", [], 2000, 0, {"no_loss": HOLDS, "disk.bounded": HOLDS}),
     "max_bytes, nothing excused": ("nats-max-bytes", ["claims.no_loss.excused=[]"], 500, 1, {"no_loss": VIOLATED}),

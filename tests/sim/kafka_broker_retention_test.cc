@@ -54,7 +54,9 @@ TEST(KafkaRetention, OnlyWholeSegmentsGoForTheirSize) {
 
 TEST(KafkaRetention, CompactedTopicsKeepTheirRecords) {
   Lab lab({.topic = {{"retention.ms", "1000"}, {"cleanup.policy", "compact"}}});
-  ASSERT_EQ(lab.produced(0, lab.batch(1, 1)).error, Error::none);
+  Batch* keyed = lab.batch(1, 1);
+  keyed->records[0].key = 1;
+  ASSERT_EQ(lab.produced(0, keyed).error, Error::none);
   lab.run_for(Duration::seconds(1000));
   EXPECT_EQ(earliest(lab, 0), 0);
 }

@@ -3,7 +3,7 @@
 Steps are separated by ";". Messages go by their id; `1..5` is a range.
 
     fetch N [WAIT]      until N messages came (or WAIT has passed)
-    send IDS [k=v]      publish and wait for the answer; size=, key=, to= (output's number)
+    send IDS [k=v]      publish and wait for the answer; size=, key=, to= (output's number); size=0: no value
     post IDS [k=v]      publish, do not wait
     settled             wait for everything posted
     ack|nack|term|progress ID [DELAY]     of the latest delivery, or of one: ID@ATTEMPT

@@ -50,7 +50,7 @@ void KafkaCluster::audit_records(const Partition& partition) {
           static_cast<std::uint16_t>((ledger.aborted(*e.batch, e.base) ? flag::aborted : 0) |
                                      (ledger.open(*e.batch, e.base) ? flag::open : 0));
       for (std::uint32_t i = 0; i < e.count; ++i) {
-        const Record& record = e.batch->records[i];
+        const Record& record = e.record(i);
         Row& row = world_.row(auditor, Kind::audit, Phase::ok);
         row.place = partition.place;
         row.position = e.base + i;
@@ -60,7 +60,7 @@ void KafkaCluster::audit_records(const Partition& partition) {
         row.key = record.key;
         row.size = record.size;
         row.digest = record.digest;
-        row.flags = flags;
+        row.flags = static_cast<std::uint16_t>(flags | (record.tombstone() ? flag::tombstone : 0));
         ++found;
       }
     }

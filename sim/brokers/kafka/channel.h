@@ -19,6 +19,7 @@ namespace mqlab::sim::kafka {
 struct ReplicaPart {
   PlaceId place = no_place;
   std::uint32_t epoch = 0;  ///< leader epoch it was sent in
+  std::int64_t from = 0;    ///< the follower's log end that it answers
   std::uint32_t count = 0;  ///< entries; they follow each other in Channel::entries
   std::int64_t high_watermark = 0;
   std::int64_t truncate_to = -1;  ///< diverging epoch: cut the log there; no entries

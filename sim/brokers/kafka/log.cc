@@ -9,20 +9,23 @@
 namespace mqlab::sim::kafka {
 
 void Log::append(Instant now, const LogEntry& entry, const KafkaTopic& topic) {
-  MQLAB_CHECK(entry.base == end_);
+  MQLAB_CHECK(entry.base >= end_);
   // A segment that is full, or old, is flushed when the log rolls; by default that is the only flush there is
   // (kafka UnifiedLog.roll, LogSegment.shouldRoll).
-  const bool full = active_.bytes > 0 && active_.bytes + entry.batch->bytes > topic.segment_bytes;
+  const bool full = active_.bytes > 0 && active_.bytes + entry.bytes > topic.segment_bytes;
   const bool old = active_.bytes > 0 && topic.segment_time.ns > 0 && now - active_.first > topic.segment_time;
   if (full || old) {
     file_.synced();
     closed_.push_back(active_);
     active_ = {};
   }
-  if (active_.bytes == 0) active_ = {end_, 0, now, now};
-  active_.bytes += entry.batch->bytes;
+  if (active_.bytes == 0) active_ = {entry.base, 0, now, now};
+  active_.bytes += entry.bytes;
   active_.newest = entry.appended;
-  bytes_ += entry.batch->bytes;
+  bytes_ += entry.bytes;
+  if (entries_.empty()) epochs_.clear();
+  if (epochs_.empty() || entry.leader_epoch > epochs_.back().epoch)
+    epochs_.push_back({entry.leader_epoch, entry.base});
   entries_.push_back(entry);
   end_ = entry.end();
   file_.wrote(now, end_);
@@ -39,35 +42,40 @@ std::size_t Log::find(std::int64_t offset) const {
   if (offset >= end_) return entries_.size();
   constexpr std::size_t near = 8;  // what is read was mostly written just now
   for (std::size_t i = entries_.size(), n = 0; n < near && i > 0; ++n) {
-    if (entries_[--i].base <= offset) return i;
+    if (entries_[--i].base <= offset) return offset < entries_[i].end() ? i : i + 1;
   }
   const auto after = std::upper_bound(entries_.begin(), entries_.end(), offset,
                                       [](std::int64_t o, const LogEntry& e) { return o < e.base; });
-  return after == entries_.begin() ? 0 : static_cast<std::size_t>(after - entries_.begin()) - 1;
+  const auto next = static_cast<std::size_t>(after - entries_.begin());
+  return next > 0 && offset < entries_[next - 1].end() ? next - 1 : next;
 }
 
 EpochEnd Log::epoch_end(std::int64_t epoch) const {
   if (entries_.empty() || epoch >= last_epoch()) return {last_epoch(), end_};
-  const auto higher = std::upper_bound(entries_.begin(), entries_.end(), epoch,
-                                       [](std::int64_t e, const LogEntry& x) { return e < x.leader_epoch; });
-  if (higher == entries_.begin()) return {-1, higher->base};
-  return {std::prev(higher)->leader_epoch, higher->base};
+  const auto higher = std::upper_bound(epochs_.begin(), epochs_.end(), epoch,
+                                       [](std::int64_t e, const EpochStart& x) { return e < x.epoch; });
+  if (higher == epochs_.begin()) return {-1, higher->start};
+  return {std::prev(higher)->epoch, higher->start};
 }
 
 void Log::truncate(std::int64_t end) {
+  std::int64_t cut = std::min(end_, end);
   while (!entries_.empty() && entries_.back().end() > end) {
     const LogEntry& last = entries_.back();
     while (last.base < active_.base && !closed_.empty()) {
       active_ = closed_.back();
       closed_.pop_back();
     }
-    active_.bytes -= last.batch->bytes;
-    bytes_ -= last.batch->bytes;
+    active_.bytes -= last.bytes;
+    bytes_ -= last.bytes;
+    cut = std::min(cut, last.base);
     release(*arena_, last.batch);
     entries_.pop_back();
   }
-  end_ = entries_.empty() ? std::min(start_, end) : entries_.back().end();
+  end_ = entries_.empty() ? std::min(start_, end) : cut;
   start_ = std::min(start_, end_);
+  cleaned_to_ = std::min(cleaned_to_, end_);
+  while (!epochs_.empty() && epochs_.back().start >= end_) epochs_.pop_back();
   file_.truncated(end_);
 }
 
@@ -97,6 +105,8 @@ void Log::expire(Instant now, const KafkaTopic& topic, std::int64_t high_waterma
     }
   }
   entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  while (epochs_.size() > 1 && epochs_[1].start <= start_) epochs_.erase(epochs_.begin());
+  if (!epochs_.empty()) epochs_.front().start = std::max(epochs_.front().start, start_);
 }
 
 void Log::lose_power(Instant now, const KafkaTopic& topic, std::uint64_t bits) {

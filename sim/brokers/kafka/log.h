@@ -11,14 +11,23 @@
 
 namespace mqlab::sim::kafka {
 
+class ProducerLedger;
+
+/// A batch; or, where compaction took records out of it, a run of those that stay. One without records is
+/// there for the batch's sequence numbers, or for the offset at which a compacted part ends.
 struct LogEntry {
   std::int64_t base = 0;  ///< offset of its first record
   Batch* batch = nullptr;
   Instant appended = {};  ///< by the leader
   std::uint32_t count = 0;
   std::uint32_t leader_epoch = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t first = 0;                      ///< index of its first record in the batch
+  Instant tombstones_until = Instant::never();  ///< set by the first cleaning (KIP-534: delete horizon)
 
   std::int64_t end() const { return base + count; }
+  std::int64_t batch_base() const { return base - first; }
+  const Record& record(std::uint32_t i) const { return batch->records[first + i]; }
 };
 
 /// Where one leader epoch ends in a log. `epoch` is the latest one of the log that is not above what was
@@ -30,7 +39,8 @@ struct EpochEnd {
 
 class Log {
  public:
-  explicit Log(Arena& arena) : arena_(&arena), entries_(arena), closed_(arena), file_(arena) {}
+  explicit Log(Arena& arena)
+      : arena_(&arena), entries_(arena), epochs_(arena), closed_(arena), file_(arena) {}
 
   /// The first offset that is not deleted.
   std::int64_t start() const { return start_; }
@@ -43,9 +53,11 @@ class Log {
     return entries_.empty() ? -1 : std::int64_t{entries_.back().leader_epoch};
   }
 
-  /// Appends a batch and takes over one reference to it. entry.base must be end().
+  /// Appends a batch and takes over one reference to it. entry.base must be end(); at a follower offsets may
+  /// be left out.
   void append(Instant now, const LogEntry& entry, const KafkaTopic& topic);
-  /// Index of the entry that holds `offset`; entries().size() when offset ≥ end().
+  /// Index of the entry that holds `offset`, or of the next one when it is gone; entries().size() when there
+  /// is none.
   std::size_t find(std::int64_t offset) const;
   /// kafka LeaderEpochFileCache.endOffsetFor.
   EpochEnd epoch_end(std::int64_t epoch) const;
@@ -57,6 +69,12 @@ class Log {
   /// watermark whose newest record is too old, or that are too many bytes. The last one is rolled for it if
   /// need be.
   void expire(Instant now, const KafkaTopic& topic, std::int64_t high_watermark);
+  /// Whether a closed segment has not been compacted.
+  bool dirty() const { return cleaned_to() < active_.base; }
+  /// Compaction, if it is time for it: of the keys that the dirty part has only the latest record stays; of
+  /// aborted transactions none; tombstones until delete.retention.ms after the first cleaning that left them.
+  /// The active segment, and what is not below the last stable offset, is left alone. True when it was done.
+  bool compact(Instant now, const KafkaTopic& topic, std::int64_t high_watermark);
   /// All of it is on disk now.
   void flush() { file_.synced(); }
   /// Power is gone: what is not on disk is lost; of what may or may not have been written back, a prefix
@@ -72,8 +90,26 @@ class Log {
     Instant newest = {};
   };
 
+  struct EpochStart {
+    std::int64_t epoch = -1;
+    std::int64_t start = 0;
+  };
+  struct Latest {  ///< record of a key
+    std::uint32_t key = 0;
+    std::int64_t offset = -1;
+  };
+
+  // log_compaction.cc
+  std::int64_t cleaned_to() const;
+  std::int64_t cleanable_end(Instant now, const KafkaTopic& topic, std::int64_t last_stable) const;
+  bool filthy(Instant now, const KafkaTopic& topic, std::int64_t end) const;
+  Vec<Latest> latest_of_keys(const ProducerLedger& ledger, std::int64_t end) const;
+  void weigh();
+  const Segment& segment(std::uint32_t i) const { return i < closed_.size() ? closed_[i] : active_; }
+
   Arena* arena_;
   Vec<LogEntry> entries_;
+  Vec<EpochStart> epochs_;  ///< kafka LeaderEpochFileCache
   Ring<Segment> closed_;
   Segment active_;
   std::uint64_t bytes_ = 0;  ///< of all segments
@@ -81,6 +117,7 @@ class Log {
   std::int64_t start_ = 0;
   std::int64_t end_ = 0;
   std::uint64_t unflushed_records_ = 0;
+  std::int64_t cleaned_to_ = 0;  ///< kafka cleaner-offset-checkpoint
 };
 
 /// The offset to which a follower's log must be cut before it can follow the leader's; −1 when it is a prefix

@@ -78,6 +78,9 @@ void Node::on(const SimEvent& event) {
     case on_retention:
       expire_logs();
       break;
+    case on_cleaning:
+      clean_logs();
+      break;
     case on_group_timer:
       groups().timer(event);
       break;
@@ -166,6 +169,7 @@ void Node::life_changed(ProcessId process, LifeChange change) {
     if (change == LifeChange::restarted) {
       booted_ = world().now();
       schedule_retention({});
+      schedule_cleaning();
     }
     if (change != LifeChange::cut && change != LifeChange::joined) return;
   }
@@ -188,7 +192,7 @@ void Node::life_changed(ProcessId process, LifeChange change) {
 
 void Node::crash(bool power_loss) {
   ready_ = expiry_scheduled_ = check_scheduled_ = false;
-  retention_due_ = Instant::never();
+  retention_due_ = cleaning_due_ = Instant::never();
   for (PlaceId place = 0; place < cluster_.places(); ++place) {
     const Partition* partition = cluster_.partition(place);
     Replica* replica = partition == nullptr ? nullptr : partition->replica(index_);

@@ -28,6 +28,7 @@ enum NodeEvent : std::uint16_t {
   on_verified,      ///< back at the leader: x = token
   on_verify_again,  ///< x = token
   on_retention,
+  on_cleaning,
   on_group_timer,        ///< y = what; see GroupCoordinator
   on_transaction_timer,  ///< y = what; see TransactionCoordinator
   on_markers,            ///< at a leader: a = MarkerRequest*
@@ -144,6 +145,8 @@ class Node final : public Component {
   void appended(const Partition& partition);
   void expire_logs();
   void schedule_retention(Duration after);
+  void clean_logs();
+  void schedule_cleaning();
 
   // node_isr.cc
   void maybe_join(Partition& partition, Leadership& lead, std::uint32_t slot);
@@ -171,6 +174,7 @@ class Node final : public Component {
   bool expiry_scheduled_ = false;
   bool check_scheduled_ = false;
   Instant retention_due_ = Instant::never();
+  Instant cleaning_due_ = Instant::never();
   NodeSet pending_flush_ = 0;  ///< followers whose channels got something to send
   NodeSet fetching_;           ///< nodes that run and hear this one and are heard
   NodeSet arriving_ = 0;       ///< leaders whose response is on its way here by arithmetic

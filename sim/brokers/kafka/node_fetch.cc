@@ -30,7 +30,7 @@ bool Node::fetchable(const FetchRequest& r, bool& some) const {
     if (r.min_bytes <= 1) return true;
     const Vec<LogEntry>& entries = replica->log.entries();
     for (std::size_t i = replica->log.find(part.offset); i < entries.size() && entries[i].base < bound; ++i) {
-      bytes += entries[i].batch->bytes;
+      bytes += entries[i].bytes;
       if (bytes >= r.min_bytes) return true;
     }
   }
@@ -94,20 +94,20 @@ void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answe
   for (std::size_t i = replica->log.find(part.offset); i < entries.size() && entries[i].base < bound; ++i) {
     const LogEntry& e = entries[i];
     // Limits are soft: the very first batch of an answer comes whole however large it is (since KIP-74).
-    const bool fits = taken + e.batch->bytes <= part.max_bytes && bytes + e.batch->bytes <= limit;
+    const bool fits = taken + e.bytes <= part.max_bytes && bytes + e.bytes <= limit;
     if (bytes > 0 && !fits) {
       if (planted(Plant::kafka_fetch_limit_skips)) out.next_offset = e.end();
       break;
     }
-    taken += e.batch->bytes;
-    bytes += e.batch->bytes;
+    taken += e.bytes;
+    bytes += e.bytes;
     const auto skip = static_cast<std::uint32_t>(std::max<std::int64_t>(part.offset - e.base, 0));
     out.next_offset = e.end();
-    if (e.batch->control != Control::none) continue;
+    if (e.batch->control != Control::none || e.count == 0) continue;
     const bool skips = r.read_committed && !planted(Plant::kafka_aborted_readable);
     if (skips && replica->lead->ledger.aborted(*e.batch, e.base)) continue;
     ++e.batch->references;
-    answer.runs.push_back({e.batch, skip, e.count - skip, e.base + skip});
+    answer.runs.push_back({e.batch, e.first + skip, e.count - skip, e.base + skip});
   }
   if (out.next_offset == part.offset) return;
   out.runs = static_cast<std::uint32_t>(answer.runs.size()) - out.first_run;

@@ -74,6 +74,14 @@ void Node::produce_now(ProduceRequest* r, const Verification* confirmed) {
   if (--pending->open == 0) answer_produce(pending);
 }
 
+namespace {
+
+bool keyless(const Batch& batch) {
+  return std::any_of(batch.records, batch.records + batch.count, [](const Record& r) { return r.key == 0; });
+}
+
+}  // namespace
+
 ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part,
                                 const Verification* confirmed) {
   ProducedPart out;
@@ -87,6 +95,8 @@ ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part
   if (!leads(*partition)) return refuse(Error::not_leader_or_follower);
   Replica& replica = *partition->replica(index_);
   if (part.batch->bytes > partition->topic.max_message_bytes) return refuse(Error::message_too_large);
+  // kafka LogValidator.validateKey
+  if (partition->topic.compacts && keyless(*part.batch)) return refuse(Error::invalid_record);
   if (r.acks == -1 && size_of(replica.lead->isr) < partition->topic.min_insync_replicas)
     return refuse(Error::not_enough_replicas);
   const bool asked = cluster_.values().partition_verification || r.second_protocol;
@@ -118,7 +128,7 @@ bool Node::may_open(const ProducerLedger& ledger, const ProducePart& part,
 /// Into the leader's log, and to the followers that wait for data.
 void Node::write(Partition& partition, Replica& replica, Batch* batch) {
   Leadership& lead = *replica.lead;
-  const LogEntry entry = {replica.log.end(), batch, world().now(), batch->count, lead.epoch};
+  const LogEntry entry = {replica.log.end(), batch, world().now(), batch->count, lead.epoch, batch->bytes};
   lead.ledger.appended(*batch, entry.base);
   replica.log.append(world().now(), entry, partition.topic);
   cluster_.measure(partition);

@@ -152,6 +152,7 @@ bool Node::respond_part(Channel& channel, NodeIndex follower, PlaceId place, std
   if (!has(replica.lead->attached, follower)) return false;
   ReplicaPart part;
   part.place = place;
+  part.from = progress.end;
   part.epoch = replica.lead->epoch;
   part.high_watermark = replica.high_watermark;
   part.truncate_to = progress.truncate_to;
@@ -162,7 +163,7 @@ bool Node::respond_part(Channel& channel, NodeIndex follower, PlaceId place, std
     std::uint64_t taken = 0;
     const Vec<LogEntry>& entries = replica.log.entries();
     for (std::size_t i = replica.log.find(progress.end); i < entries.size(); ++i) {
-      const std::uint32_t size = entries[i].batch->bytes;
+      const std::uint32_t size = entries[i].bytes;
       // Soft limits, as for consumers: the first batch goes whole (kafka FetchParams.hardMaxBytesLimit).
       if (bytes > 0 && (taken + size > v.replica_fetch_bytes || bytes + size > v.replica_response_bytes)) {
         more = true;
@@ -205,8 +206,10 @@ void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) 
   Replica& replica = *partition.replica(index_);
   const Decision& decision = view(part.place);
   const bool mine = decision.leader == leader && decision.leader_epoch == part.epoch;
+  const bool fits = part.count == 0 || (part.from == replica.log.end() &&
+                                        entries->base >= part.from);  // offsets may be left out
   part.end = -1;
-  if (!mine || (part.count > 0 && entries->base != replica.log.end())) {
+  if (!mine || !fits) {
     for (std::uint32_t i = 0; i < part.count; ++i) release(arena(), entries[i].batch);
     return;
   }

@@ -98,7 +98,11 @@ void ProducerLedger::rebuild(const Log& log) {
   producers_.clear();
   aborted_.clear();
   unreplicated_.clear();
-  for (const LogEntry& e : log.entries()) appended(*e.batch, e.base);
+  const Batch* before = nullptr;
+  for (const LogEntry& e : log.entries()) {  // (of a compacted log, runs of one batch are one batch)
+    if (e.batch != before) appended(*e.batch, e.batch_base());
+    before = e.batch;
+  }
 }
 
 std::int64_t ProducerLedger::last_stable(std::int64_t high_watermark) {

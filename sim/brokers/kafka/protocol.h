@@ -43,6 +43,7 @@ enum class Error : std::int16_t {
   fenced_leader_epoch = 74,
   unknown_leader_epoch = 76,
   fenced_instance_id = 82,
+  invalid_record = 87,
   unstable_offset_commit = 88,
   producer_fenced = 90,
   fenced_member_epoch = 110,
@@ -64,6 +65,8 @@ struct Record {
   Instant timestamp = {};
   const std::byte* payload = nullptr;  ///< in the arena, owned by the batch
   std::uint32_t payload_size = 0;
+
+  bool tombstone() const { return size == 0 && payload_size == 0; }
 };
 
 enum class Control : std::uint8_t { none, commit, abort };
@@ -360,13 +363,24 @@ inline constexpr std::uint32_t batch_overhead_bytes = 61;
 constexpr std::uint32_t varint_bytes(std::uint64_t n) {
   return (static_cast<std::uint32_t>(std::bit_width(n << 1 | 1)) + 6) / 7;
 }
-/// Key, value and header count with their lengths; `key_bytes` < 0 = no key;
-/// the lab sends no record headers (kafka DefaultRecord.sizeOf).
+/// "k<number>"; key number 0 = no key, −1 byte.
+constexpr std::int32_t key_bytes(std::uint32_t key) {
+  if (key == 0) return -1;
+  std::int32_t bytes = 1;
+  for (; key > 0; key /= 10) ++bytes;
+  return bytes;
+}
+/// What a value carries of the lab's own goes in a record header where there is no value: its name and 40
+/// bytes, each with its length.
+inline constexpr std::uint32_t tombstone_header_bytes = 1 + 5 + 1 + 40;
+/// Key, value and header count with their lengths; `key_bytes` < 0 = no key; no value bytes = null. Records
+/// with a value have no headers (kafka DefaultRecord.sizeOf).
 constexpr std::uint32_t record_body_bytes(std::int32_t key_bytes, std::uint32_t value_bytes) {
   const std::uint32_t key = key_bytes < 0 ? 1
                                           : varint_bytes(static_cast<std::uint32_t>(key_bytes)) +
                                                 static_cast<std::uint32_t>(key_bytes);
-  return key + varint_bytes(value_bytes) + value_bytes + 1;
+  const std::uint32_t headers = value_bytes == 0 ? tombstone_header_bytes : 0;
+  return key + varint_bytes(value_bytes) + value_bytes + 1 + headers;
 }
 /// Encoded bytes of one record in a batch (kafka DefaultRecord.sizeInBytes):
 /// length, attributes, timestamp and offset relative to the batch's first,

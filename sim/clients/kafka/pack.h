@@ -54,14 +54,6 @@ struct OutPartition {
   std::uint32_t transaction = 0;  ///< the latest it was added to
 };
 
-/// "k<number>"; key number 0 = no key, −1 byte.
-constexpr std::int32_t key_bytes(std::uint32_t key) {
-  if (key == 0) return -1;
-  std::int32_t bytes = 1;
-  for (; key > 0; key /= 10) ++bytes;
-  return bytes;
-}
-
 /// Makes and gives back packs.
 Pack* new_pack(Arena& arena, std::uint32_t capacity);
 void free_pack(Arena& arena, Pack* pack);
