@@ -1,5 +1,5 @@
 // Kafka's broker: what compaction takes away, and what it leaves.
-#include "tests/sim/kafka_broker_fixture.h"
+#include "tests/sim/kafka_broker_transaction_lab.h"
 
 namespace mqlab::sim::kafka {
 namespace {
@@ -13,7 +13,7 @@ const Properties compacted = {{"cleanup.policy", "compact"},
                               {"min.cleanable.dirty.ratio", "0"},
                               {"delete.retention.ms", "10000"}};
 
-Properties with(Properties own, const Properties& more) {
+Properties but(Properties own, const Properties& more) {
   for (const Property& p : more) {
     std::erase_if(own, [&](const Property& o) { return o.key == p.key; });
     own.push_back(p);
@@ -21,9 +21,9 @@ Properties with(Properties own, const Properties& more) {
   return own;
 }
 
-struct CompactionLab : Lab {
+struct CompactionLab : TransactionLab {
   explicit CompactionLab(const Properties& topic = compacted, const Properties& broker = often)
-      : Lab({.broker = broker, .topic = topic}) {
+      : TransactionLab({.broker = broker, .topic = topic}) {
     run_until(Instant{100'000'000});
   }
   Batch* keyed(const std::vector<std::uint32_t>& keys, std::uint32_t size = 100) {
@@ -35,6 +35,7 @@ struct CompactionLab : Lab {
     next_ += b->count;
     return b;
   }
+  using TransactionLab::write;
   /// In a segment of their own.
   void write(const std::vector<std::uint32_t>& keys, std::uint32_t size = 100) {
     run_for(Duration::millis(150));
@@ -115,7 +116,7 @@ TEST(KafkaCompaction, RecordsWithoutKeyAreRefused) {
 }
 
 TEST(KafkaCompaction, EnoughMustBeDirty) {
-  CompactionLab lab(with(compacted, {{"min.cleanable.dirty.ratio", "0.5"}}));
+  CompactionLab lab(but(compacted, {{"min.cleanable.dirty.ratio", "0.5"}}));
   for (int i = 0; i < 4; ++i) lab.write({1});
   lab.run_for(Duration::seconds(2));
   EXPECT_EQ(lab.offsets(), (Offsets{2, 3}));  // all of it was dirty
@@ -128,7 +129,7 @@ TEST(KafkaCompaction, EnoughMustBeDirty) {
 }
 
 TEST(KafkaCompaction, YoungSegmentsWait) {
-  CompactionLab lab(with(compacted, {{"min.compaction.lag.ms", "10000"}}));
+  CompactionLab lab(but(compacted, {{"min.compaction.lag.ms", "10000"}}));
   for (int i = 0; i < 3; ++i) lab.write({1});
   lab.run_for(Duration::seconds(9));
   EXPECT_EQ(lab.offsets(), (Offsets{0, 1, 2}));
@@ -153,7 +154,7 @@ TEST(KafkaCompaction, OldSegmentsDoNotWait) {
 }
 
 TEST(KafkaCompaction, WithDeletionOldSegmentsGoToo) {
-  CompactionLab lab(with(compacted, {{"cleanup.policy", "compact,delete"}, {"retention.ms", "20000"}}));
+  CompactionLab lab(but(compacted, {{"cleanup.policy", "compact,delete"}, {"retention.ms", "20000"}}));
   lab.write({1});
   lab.write({2});
   lab.write({3});
@@ -165,7 +166,7 @@ TEST(KafkaCompaction, WithDeletionOldSegmentsGoToo) {
 }
 
 TEST(KafkaCompaction, WithoutTheCleanerNothingGoes) {
-  CompactionLab lab(compacted, with(often, {{"log.cleaner.enable", "false"}}));
+  CompactionLab lab(compacted, but(often, {{"log.cleaner.enable", "false"}}));
   for (int i = 0; i < 3; ++i) lab.write({1});
   lab.run_for(Duration::seconds(60));
   EXPECT_EQ(lab.offsets(), (Offsets{0, 1, 2}));
@@ -197,6 +198,31 @@ TEST(KafkaCompaction, ARepeatIsKnownThoughItsRecordsAreGone) {
   EXPECT_TRUE(repeat.duplicate);
   EXPECT_EQ(repeat.base_offset, 1);
   EXPECT_EQ(lab.produced(0, numbered(5, 2)).base_offset, 4);
+}
+
+TEST(KafkaCompaction, AbortedRecordsGoAndOpenTransactionsAreNotPassed) {
+  CompactionLab lab;
+  const Identity p = lab.init();
+  ASSERT_EQ(lab.add(p, {0}), Error::none);
+  ASSERT_EQ(lab.write(p, 0, 100, 0, 1).base_offset, 0);
+  ASSERT_EQ(lab.end(p, false), Error::none);
+  lab.run_for(Duration::millis(5));
+  lab.write({2});  // at 2, behind the marker
+  lab.write({3});
+  lab.run_for(Duration::seconds(2));
+  EXPECT_EQ(lab.offsets(), (Offsets{2, 3}));
+  ASSERT_EQ(lab.add(p, {0}), Error::none);
+  ASSERT_EQ(lab.write(p, 0, 101, 1, 4).base_offset, 4);
+  lab.write({2});
+  lab.write({2});
+  lab.write({9});
+  lab.run_for(Duration::seconds(2));
+  EXPECT_EQ(lab.offsets(), (Offsets{2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(lab.offsets(0, true), (Offsets{2, 3}));
+  ASSERT_EQ(lab.end(p, true), Error::none);
+  lab.write({10});
+  lab.run_for(Duration::seconds(2));
+  EXPECT_EQ(lab.offsets(0, true), (Offsets{3, 4, 6, 7, 9}));
 }
 
 TEST(KafkaCompaction, AFollowerThatWasAwayTakesTheGapsOver) {
@@ -232,7 +258,7 @@ TEST(KafkaCompaction, AfterAnElectionLogsAgreeThoughOneIsCompacted) {
 }
 
 TEST(KafkaCompaction, ADeadBrokersCleanerGoesOnWhenItIsBack) {
-  CompactionLab lab(with(compacted, {{"min.compaction.lag.ms", "30000"}}));
+  CompactionLab lab(but(compacted, {{"min.compaction.lag.ms", "30000"}}));
   for (int i = 0; i < 3; ++i) lab.write({1});
   const NodeIndex away = lab.other({lab.leader(0), lab.controller()});
   lab.kill(away);

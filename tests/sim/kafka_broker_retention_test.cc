@@ -61,6 +61,19 @@ TEST(KafkaRetention, CompactedTopicsKeepTheirRecords) {
   EXPECT_EQ(earliest(lab, 0), 0);
 }
 
+TEST(KafkaRetention, ABrokerThatIsFrozenAtALookGoesOnLooking) {
+  Lab lab({.broker = {{"log.retention.check.interval.ms", "1000"}}, .topic = {{"retention.ms", "60000"}}});
+  const PlaceId place = led_apart(lab);
+  const NodeIndex frozen = lab.leader(place);
+  ASSERT_EQ(lab.produced(place, lab.batch(1, 1)).error, Error::none);
+  lab.run_until(Instant{59'000'000'000});
+  lab.world.pause(lab.cluster().process(frozen));
+  lab.run_for(Duration::seconds(5));
+  lab.world.resume(lab.cluster().process(frozen));
+  lab.run_for(Duration::seconds(60));
+  EXPECT_EQ(lab.replica(place, frozen).log.start(), 1);
+}
+
 TEST(KafkaRetention, AFollowerThatWasAwayBeginsWhereTheLeadersLogDoes) {
   Lab lab({.broker = {{"log.retention.check.interval.ms", "1000"}}, .topic = {{"retention.ms", "60000"}}});
   ASSERT_EQ(lab.produced(0, lab.batch(1, 2)).error, Error::none);

@@ -51,11 +51,13 @@ struct TransactionLab : Lab {
     const auto* a = await<Answer>(ask_end(p, commit));
     return a == nullptr ? Error::timed_out_local : a->error;
   }
-  ProducedPart write(Identity p, PlaceId place, MessageId message, std::int32_t sequence) {
+  ProducedPart write(Identity p, PlaceId place, MessageId message, std::int32_t sequence,
+                     std::uint32_t key = 0) {
     auto* r = make<ProduceRequest>(RequestKind::produce, 0);
     r->transactional_id = id;
     Batch* b = sequenced(message, 1, p.producer, p.epoch, sequence);
     b->transactional = true;
+    b->records[0].key = key;
     r->parts.push_back({place, b});
     const auto* a = await<ProduceAnswer>(send(cluster().process(leader(place)), r));
     return a == nullptr ? ProducedPart{place, Error::timed_out_local, -1, false} : a->parts[0];

@@ -30,7 +30,7 @@ void Node::schedule_retention(Duration after) {
 }
 
 void Node::expire_logs() {
-  if (world().now() != retention_due_) return;  // an earlier look took its place
+  if (world().now() < retention_due_) return;  // an earlier look took its place
   retention_due_ = Instant::never();
   Duration again = Duration::forever();
   for (PlaceId place = 0; place < cluster_.places(); ++place) {
@@ -57,7 +57,7 @@ void Node::schedule_cleaning() {
 
 /// The dirtiest log goes first, one after the other without a pause: each of them has its turn at this look.
 void Node::clean_logs() {
-  if (world().now() != cleaning_due_) return;
+  if (world().now() < cleaning_due_) return;
   cleaning_due_ = Instant::never();
   bool again = false;
   for (PlaceId place = 0; place < cluster_.places(); ++place) {
