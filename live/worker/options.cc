@@ -1,6 +1,7 @@
 #include "live/worker/options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -57,6 +58,15 @@ std::int64_t Options::integer(const std::string& name) const {
 
 std::int64_t Options::integer_or(const std::string& name, std::int64_t otherwise) const {
   return has(name) ? integer(name) : otherwise;
+}
+
+std::uint64_t Options::seed() const {
+  const std::string word = text_or("seed", "1");
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), seed);
+  if (error != std::errc{} || end != word.data() + word.size())
+    throw UsageError("--seed " + word + ": a whole number of at most 64 bits is wanted");
+  return seed;
 }
 
 std::vector<MessageId> Options::ids(const std::string& name) const {

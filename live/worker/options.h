@@ -26,6 +26,8 @@ class Options {
   std::int64_t integer(const std::string& name) const;
   std::int64_t integer_or(const std::string& name, std::int64_t otherwise) const;
   /// "3,5,9", sorted; empty when absent.
+  /// --seed, any of 64 bits; 1 when it is not given.
+  std::uint64_t seed() const;
   std::vector<MessageId> ids(const std::string& name) const;
   /// --bootstrap (Kafka) or --server (NATS).
   std::string address() const;

@@ -96,7 +96,7 @@ int replay(const Options& options) {
   context.instance = topology.processes[process].instance;
   context.incarnation = static_cast<Incarnation>(options.integer_or("incarnation", 0));
   context.capabilities = make_port(port_context, options.text_or("store", ""))->capabilities();
-  context.seed = static_cast<std::uint64_t>(options.integer_or("seed", 1));
+  context.seed = options.seed();
   context.random = RandomStream(draw(context.seed, Purpose::module, process, context.incarnation));
   const auto plan = plan_module(scenario, topology, process);
   Arena arena(limits::arena_reserve_bytes);

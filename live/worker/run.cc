@@ -46,7 +46,7 @@ struct Life {
         topology(scenario),
         process(named(o)),
         incarnation(static_cast<Incarnation>(o.integer_or("incarnation", 0))),
-        seed(static_cast<std::uint64_t>(o.integer_or("seed", 1))),
+        seed(o.seed()),
         masked(o.ids("masked")),
         clock(o.integer("epoch-ns"), o.integer("wall-epoch-ns")),
         gate(bound_faults(), o.text_or("control", "")),

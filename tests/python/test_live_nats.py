@@ -24,6 +24,12 @@ def test_every_request_goes_through_and_is_found_by_the_auditor(tmp_path: Path) 
     assert len(rows.of("ack", process="embed")) == 60
 
 
+def test_a_seed_may_have_all_its_bits(tmp_path: Path) -> None:
+    run = run_live(nats(), 2**64 - 1, [], tmp_path)  # as the search derives them
+    assert run.problems == []
+    assert run.quiet
+
+
 def test_rows_are_in_order_of_time_and_of_each_process(tmp_path: Path) -> None:
     rows = live(nats(), tmp_path)
     assert np.all(np.diff(rows.rows["time"]) >= 0)

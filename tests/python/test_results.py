@@ -8,17 +8,19 @@ from pathlib import Path
 
 import mqlab
 import pytest
+from mqlab import matrices
 from support import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-STORIES = sorted((ROOT / "results").glob("*/ce-*.toml"))
+STORIES = sorted((ROOT / "results").rglob("ce-*.toml"))
+MATRIX = ROOT / "results/matrix/matrix.json"
 
 
 def test_there_are_some() -> None:
     assert STORIES
 
 
-@pytest.mark.parametrize("path", STORIES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: str(path.relative_to(ROOT / "results")))
 def test_the_story_still_breaks_its_claim(path: Path) -> None:
     story = mqlab.read_counterexample(path)
     run = mqlab.replay(story)[0]
@@ -31,6 +33,21 @@ def test_the_story_still_breaks_its_claim(path: Path) -> None:
 def test_the_verdicts_were_made_by_the_command_that_is_told(path: Path) -> None:
     assert f"`{path.parent.name}/`" in (ROOT / "results/README.md").read_text()
     assert json.loads(path.read_text())["schema"] == "mqlab.verdicts/1"
+
+
+def test_the_real_broker_breaks_nothing_that_the_model_keeps() -> None:
+    matrix = json.loads(MATRIX.read_text())
+    under = [cell for cell in matrix["cells"] if cell["state"] == matrices.UNDER]
+    assert under == []
+    assert matrix["counts"][matrices.BOTH] == sum(cell["state"] == matrices.BOTH for cell in matrix["cells"]) > 0
+    assert "`matrix/`" in (ROOT / "results/README.md").read_text()
+
+
+def test_cells_kept_out_of_tuning_are_marked() -> None:
+    cells = json.loads(MATRIX.read_text())["cells"]
+    held_out = {cell["scenario"] for cell in cells if cell["held_out"]}
+    assert held_out == {"nats-ordered-consumer", "kafka-at-most-once"}
+    assert all(cell["held_out"] for cell in cells if cell["scenario"] in held_out)
 
 
 @pytest.mark.parametrize(
