@@ -20,13 +20,6 @@ inline std::int64_t wall_ns() {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-/// The same clock as of the last timer tick (a few milliseconds ago at most), for a fraction of the price.
-inline std::int64_t coarse_monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-}
-
 class RunClock {
  public:
   /// Both origins belong to the same moment, the begin of the run.

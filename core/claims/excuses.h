@@ -2,10 +2,10 @@
 // or too much. Each needs evidence in the history.
 //
 //   retention    an acked record of the id lies before the start of its log when that is audited
-//   compaction   it is not found there, and a later record of its partition has its key: one that is found,
-//   or a
-//                tombstone that is gone in its turn. Or it is itself such a tombstone, and no handler was
-//                done with an earlier record of its key: who never knew the key need not hear of its end
+//   compaction   it is not found there, and a later record of its partition has its key: one that is
+//                found, or a tombstone that is gone in its turn. Or it is itself such a tombstone, and no
+//                handler was done with an earlier record of its key: who never knew the key need not hear
+//                of its end
 //   max-deliver  a stage that reads `of` was given it as often as its consumer's max_deliver says
 //
 // Where the record lies before it got to where its effects are found, it counts only if no handler was done
