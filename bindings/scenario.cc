@@ -75,7 +75,7 @@ void bind_scenario(py::module_& m) {
   m.attr("SCENARIO_BYTES") = limits::scenario_bytes;
   m.def("setting_catalogue", &settings, py::arg("kind"), py::arg("version"), py::arg("flavour"));
   py::list actions;
-  for (unsigned i = 0; i <= static_cast<unsigned>(Action::clock_jump); ++i) {
+  for (unsigned i = 0; i <= static_cast<unsigned>(last_action); ++i) {
     actions.append(mqlab::name_of(static_cast<Action>(i)));
   }
   m.attr("ACTIONS") = py::tuple(actions);

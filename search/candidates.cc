@@ -29,7 +29,7 @@ bool anchors_at(const Scenario& scenario, const Topology& topology, const Proces
 }
 
 /// A broker is hit node by node when the menu names it (or one of its nodes); a stage's own process when it
-/// names the stage, or no target at all.
+/// names the stage, or no target at all. Power and disks are the brokers' alone.
 void collect_deeds(const Scenario& scenario, const Topology& topology, Candidates& found) {
   const FaultMenu& menu = scenario.menu;
   if (menu.at_most == 0) return;
@@ -50,11 +50,12 @@ void collect_deeds(const Scenario& scenario, const Topology& topology, Candidate
         found.request_deeds.push_back({action, "", heal, {}});
         continue;
       }
-      if (self && action != Action::power_loss) add(action, "", heal);
+      const bool brokers_only = action == Action::power_loss || of_disk(action);
+      if (self && !brokers_only) add(action, "", heal);
       for (const ProcessInfo& p : topology.processes) {
         if (p.role != Role::broker) continue;
         const bool meant = named(menu.targets, p.group) || named(menu.targets, p.name) ||
-                           (action == Action::power_loss && menu.targets.empty());
+                           (brokers_only && menu.targets.empty());
         if (meant) add(action, p.name, heal);
       }
       // Power fails for a whole cluster at once as well as for one node.

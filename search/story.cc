@@ -135,6 +135,8 @@ class Teller {
         return "LOSES THE ANSWER TO ITS REQUEST";
       case Action::reset:
         return "HAS ITS CONNECTION BROKEN, ITS REQUEST BEING SENT";
+      case Action::disk_full:
+        return "HAS A FULL DISK";
       case Action::clock_jump:
         return "HAS ITS CLOCK MOVED";
     }
@@ -150,6 +152,8 @@ class Teller {
         return "goes on";
       case Action::partition:
         return "is connected again";
+      case Action::disk_full:
+        return "has room again";
       default:
         return "";
     }

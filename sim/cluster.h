@@ -39,6 +39,11 @@ class Cluster {
   virtual ProcessId leader(PlaceId place) const = 0;
   /// After the quiet point: audit and audit_end rows for all its places, offset audits for its groups.
   virtual void audit() = 0;
+  /// A node's disk has room again; true when it does not go on before it was started anew.
+  virtual bool restarts_for_room(ProcessId node) {
+    (void)node;
+    return false;
+  }
   /// A node is asked to stop (SIGTERM). True when it will end its process itself, by World::kill; else it has
   /// nothing to do first.
   virtual bool stop(ProcessId node) {

@@ -17,6 +17,8 @@ enum class LifeChange : std::uint8_t {
   resumed,
   cut,  ///< a partition of the network began or changed; see Network::reachable
   joined,
+  disk_full,  ///< a broker node finds no free block any more
+  disk_room,  ///< again
 };
 
 class Component {

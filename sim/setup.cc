@@ -50,7 +50,7 @@ void check_faults(const Scenario& s) {
     if (action == Action::clock_jump) {
       throw ScenarioError(s.file, line, "fault.action",
                           "\"clock_jump\" is not modelled: kill, restart, pause, "
-                          "power_loss, partition, delay, drop_response, reset are");
+                          "power_loss, partition, delay, drop_response, reset, disk_full are");
     }
   };
   for (const Action action : s.menu.menu) check(action, 0);

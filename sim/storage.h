@@ -12,6 +12,12 @@
 
 namespace mqlab::sim {
 
+/// A file system gives out blocks of this size: on a full disk a file grows to the end of its last one.
+inline constexpr std::int64_t block_bytes = 4096;
+constexpr std::int64_t rest_of_last_block(std::int64_t file_bytes) {
+  return (block_bytes - file_bytes % block_bytes) % block_bytes;
+}
+
 /// An append-only file measured in its owner's own units (offsets or sequences, which only rise).
 class File {
  public:

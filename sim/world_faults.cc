@@ -103,6 +103,9 @@ Gate World::strike(const Fault& fault, ProcessId target, ProcessId current) {
     case Action::reset:
       state_->request_fault.reset = true;
       return Gate::go;
+    case Action::disk_full:
+      tell(target, LifeChange::disk_full);
+      return Gate::go;
     case Action::clock_jump:
       break;
   }
@@ -147,6 +150,13 @@ void World::heal(std::uint32_t number, ProcessId target) {
       break;
     case Action::partition:
       set_cut(fault, target, false);
+      break;
+    case Action::disk_full:
+      tell(target, LifeChange::disk_room);
+      if (alive(target) &&
+          state_->clusters[setup_.topology.processes[target].index]->restarts_for_room(target))
+        kill(target, false);
+      if (!alive(target)) start(target);
       break;
     case Action::delay:
     case Action::drop_response:

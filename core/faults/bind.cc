@@ -19,6 +19,7 @@ class Binder {
     fault.heal = spec_.heal;
     spec_.at.time ? bind_time(fault) : bind_step(fault);
     bind_target(fault);
+    check_disk(fault);
     bind_sides(fault);
     return fault;
   }
@@ -54,6 +55,16 @@ class Binder {
       fault.leader_of = place(std::string_view(spec_.target).substr(leader.size()));
     } else {
       fault.targets = processes("target", spec_.target);
+    }
+  }
+
+  void check_disk(const Fault& fault) const {
+    if (!of_disk(fault.action) || fault.leader_of != no_place) return;
+    const bool brokers = std::ranges::all_of(
+        fault.targets, [&](ProcessId p) { return topology_.processes[p].role == Role::broker; });
+    if (fault.targets.empty() || !brokers) {
+      fail("target", std::string(name_of(fault.action)) +
+                         " happens to the disk of a broker node; name one, or \"leader of TOPIC/0\"");
     }
   }
 

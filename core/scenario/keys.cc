@@ -144,7 +144,7 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
 
     {"fault", "at", "table, or a duration", "required", "when"},
     {"fault", "action", "action", "required",
-     "kill, restart, pause, power_loss, partition, delay, drop_response, reset or clock_jump"},
+     "kill, restart, pause, power_loss, partition, delay, drop_response, reset, disk_full or clock_jump"},
     {"fault", "target", "name", "\"\"",
      "a process, a stage, workload or broker, \"leader of TOPIC/0\"; none: the process of `at`"},
     {"fault", "between", "list of two", "[]",

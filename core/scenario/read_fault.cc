@@ -9,7 +9,7 @@ namespace {
 
 std::vector<std::string> action_names() {
   std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(Action::clock_jump); ++i)
+  for (int i = 0; i <= static_cast<int>(last_action); ++i)
     names.emplace_back(name_of(static_cast<Action>(i)));
   return names;
 }

@@ -81,6 +81,8 @@ std::string_view name_of(Action action) {
       return "drop_response";
     case Action::reset:
       return "reset";
+    case Action::disk_full:
+      return "disk_full";
     case Action::clock_jump:
       return "clock_jump";
   }

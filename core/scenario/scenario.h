@@ -157,9 +157,11 @@ enum class Action : std::uint8_t {
   partition,
   delay,
   drop_response,
-  reset,  ///< the connection a request went out on breaks
+  reset,      ///< the connection a request went out on breaks
+  disk_full,  ///< of a broker node: no block is free any more
   clock_jump,
 };
+inline constexpr Action last_action = Action::clock_jump;
 
 /// Where in the run something happens: at a time, or when a row like this is written.
 struct AnchorSpec {
@@ -240,6 +242,8 @@ std::string_view name_of(Flavour flavour);
 constexpr bool of_request(Action action) {
   return action == Action::delay || action == Action::drop_response || action == Action::reset;
 }
+/// Happens to a disk, and only brokers have one.
+constexpr bool of_disk(Action action) { return action == Action::disk_full; }
 std::string_view name_of(Action action);
 
 }  // namespace mqlab

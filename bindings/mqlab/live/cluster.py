@@ -35,6 +35,7 @@ class Node:
     downed: bool = False  # by the lab: its absence is no error
     environment: dict[str, str] | None = None
     disk: Disk | None = None
+    sick: bool = False  # its disk fails: it may end by itself
     member: Member | None = None
 
     @property
@@ -65,6 +66,7 @@ class Cluster(ABC):
 
     ports_per_node = 1
     prefix = ""  # of every name on it
+    restarts_for_room = False  # a server that found no room does not write again before it was started anew
     patience = 60.0  # seconds until it must be ready
     disposable = False  # what a run made is deleted after it: others use the cluster too
 
@@ -194,7 +196,8 @@ class Cluster(ABC):
 
     @staticmethod
     def _died(node: Node) -> bool:
-        return node.child is not None and not node.child.alive and not node.downed
+        gone = node.child is not None and not node.child.alive
+        return gone and not node.downed and not node.sick
 
     def lost_one(self) -> bool:
         """A node ended that the lab did not end."""
@@ -232,6 +235,27 @@ class Cluster(ABC):
             node.child.signal(signal.SIGSTOP)
             node.disk.cut_power(node.child.pid)
         self.kill(number)
+
+    def disk_full(self, number: int) -> None:
+        """The node finds no room for what it writes. Needs surroundings with disks."""
+        node = self.node(number)
+        node.sick = self.dirty = True
+        if node.disk is not None and node.child is not None and node.child.alive:
+            node.disk.fill(node.child.pid)
+
+    def make_room(self, number: int) -> None:
+        """There is room again, and who ended for want of it, or goes on without it, is started anew."""
+        node = self.node(number)
+        running = node.child is not None and node.child.alive
+        if node.disk is not None:
+            node.disk.make_room(node.child.pid if running and node.child is not None else None)
+        if self.restarts_for_room or not running:
+            self.bring_back(number)
+        node.sick = False
+
+    def ended_itself(self) -> list[int]:
+        """Nodes that gave up when their disk failed."""
+        return [n.number for n in self.nodes if n.sick and n.child is not None and not n.child.alive and not n.downed]
 
     def cut(self, sender: int, receiver: int, *, lost: bool) -> None:
         """Between members of the private network: what `sender` sends to `receiver` is lost, or no longer."""

@@ -1,4 +1,6 @@
-"""Disks that lose what was not synced: an ext4 image for each broker node, mounted for that node's process alone.
+"""Disks that fail: an ext4 image for each broker node, mounted for that node's process alone.
+
+Full: a file beside the broker's takes every free block, those that only root may take too.
 
 Power loss: the process is stopped, the file system shut down without flushing its log (EXT4_IOC_SHUTDOWN, flag
 NOLOGFLUSH, fs/ext4/ioctl.c), the process killed. What the file system had not written to the image is gone.
@@ -10,6 +12,7 @@ ends. Loop devices and mounts need root.
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import shutil
@@ -24,8 +27,10 @@ _EXT4_IOC_SHUTDOWN = 0x8004587D
 _NO_LOG_FLUSH = 2
 _BYTES = 2 << 30  # sparse
 _PROGRAMS = ("mkfs.ext4", "losetup", "mount", "unshare")
+_FILLER = "filler"
+_BLOCK = 4096
 # In a namespace of its own: mount the image, then become the program. exec keeps the process id.
-_MOUNT = 'mount -t ext4 -o loop,noatime "$0" "$1" && shift && exec "$@"'
+_MOUNT = 'mount -t ext4 -o loop,noatime "$0" "$1" && rm -f "$1/$2" && shift 2 && exec "$@"'
 
 
 def why_not() -> str:
@@ -50,6 +55,7 @@ class Disk:
 
     def __init__(self, image: Path, folder: Path) -> None:
         self.image, self.folder = image, folder
+        self.full = False
 
     def make(self, contents: Path) -> None:
         """An image that holds a copy of `contents`. Raises BrokerError."""
@@ -64,7 +70,7 @@ class Disk:
     def command(self, program: list[str]) -> list[str]:
         """Runs `program` with the disk mounted."""
         unshared = ["unshare", "--mount", "--propagation", "private", "--", "sh", "-c", _MOUNT]
-        return [*unshared, str(self.image), str(self.folder), *program]
+        return [*unshared, str(self.image), str(self.folder), "" if self.full else _FILLER, *program]
 
     def sync(self, process: int) -> None:
         """Everything written so far is safe."""
@@ -74,6 +80,33 @@ class Disk:
                 raise BrokerError(f"{self.image.name}: syncfs failed: {os.strerror(ctypes.get_errno())}")
         finally:
             os.close(seen)
+
+    def fill(self, process: int) -> None:
+        """No block is free any more, until make_room(). What the process had written before is safe."""
+        self.full = True
+        self.sync(process)  # what is in the page cache only has yet to get its blocks
+        filler = os.open(self._filler(process), os.O_WRONLY | os.O_CREAT)
+        try:
+            end, step = 0, _BYTES
+            while step >= _BLOCK:
+                try:
+                    os.posix_fallocate(filler, end, step)
+                    end += step
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
+                    step //= 2
+        finally:
+            os.close(filler)
+
+    def make_room(self, process: int | None) -> None:
+        """`process`: that sees it; None when none runs, then there is room when the next one starts."""
+        self.full = False
+        if process is not None:
+            self._filler(process).unlink(missing_ok=True)
+
+    def _filler(self, process: int) -> Path:
+        return Path(f"/proc/{process}/root{self.folder}") / _FILLER
 
     def cut_power(self, process: int) -> None:
         """The file system that this (stopped) process sees takes no write any more. Kill the process next."""

@@ -19,7 +19,7 @@ from mqlab.live.cluster import Cluster
 from mqlab.live.processes import Child, wait_until
 from mqlab.live.proxy import Rule
 from mqlab.live.row_files import ControlPage, RowFile, Rows, open_ops
-from mqlab.live.surroundings import REQUEST_ACTIONS
+from mqlab.live.surroundings import DISK_ACTIONS, REQUEST_ACTIONS
 
 KIND = {name: number for number, name in enumerate(_core.KINDS)}
 PHASE = {name: number for number, name in enumerate(_core.PHASES)}
@@ -79,6 +79,7 @@ class Engine:
         self._happened: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._timers: list[tuple[int, int, Any]] = []
         self._order = 0
+        self._told: set[int] = set()  # broker nodes whose own end is in the rows
         self._intercept(0)
 
     # ---- rows ----
@@ -192,6 +193,10 @@ class Engine:
         while self._timers and self._timers[0][0] <= self.clock.now():
             heapq.heappop(self._timers)[2]()
         self.cluster.check()
+        for node in self.cluster.ended_itself():
+            if node not in self._told:
+                self._told.add(node)
+                self.row(self._broker_process(node), "stop", "fail")
 
     def _react(self, child: Child, what: str, status: int) -> None:
         life = self._life_of(child)
@@ -281,7 +286,8 @@ class Engine:
     def _strike_broker(self, action: str, target: int) -> None:
         node, cluster = self.processes[target]["instance"] + 1, self.cluster
         strikes = {
-            "kill": cluster.kill, "power_loss": cluster.power_loss, "restart": cluster.terminate, "pause": cluster.pause
+            "kill": cluster.kill, "power_loss": cluster.power_loss, "restart": cluster.terminate, "pause": cluster.pause,
+            "disk_full": cluster.disk_full,
         }  # fmt: skip
         strikes[action](node)
         if action in ("kill", "power_loss"):
@@ -326,7 +332,11 @@ class Engine:
             return
         elif self.processes[target]["role"] == "broker":
             node = self.processes[target]["instance"] + 1
-            self.cluster.resume(node) if action == "pause" else self.cluster.bring_back(node)
+            heals = {"pause": self.cluster.resume, **dict.fromkeys(DISK_ACTIONS, self.cluster.make_room)}
+            if action in DISK_ACTIONS and self.cluster.restarts_for_room:
+                self.row(target, "stop", "fail")
+            self._told.discard(node)
+            heals.get(action, self.cluster.bring_back)(node)
         else:
             self._heal_worker(action, target)
 

@@ -9,7 +9,9 @@ from typing import Any
 from mqlab.errors import BrokerError
 
 REQUEST_ACTIONS = {"delay", "drop_response", "reset"}  # done by the proxy, to one request
-_AROUND_BROKERS = {*REQUEST_ACTIONS, "partition"}
+DISK_ACTIONS = {"disk_full"}
+_NEED_DISKS = {*DISK_ACTIONS, "power_loss"}
+_AROUND_BROKERS = {*REQUEST_ACTIONS, *DISK_ACTIONS, "partition"}
 
 
 class CannotRunLive(BrokerError):  # noqa: N818  # the name says what it is
@@ -18,7 +20,7 @@ class CannotRunLive(BrokerError):  # noqa: N818  # the name says what it is
 
 @dataclass(frozen=True)
 class Surroundings:
-    disks: bool = False  # each node's data on a disk that can lose power
+    disks: bool = False  # each node's data on a disk that can lose power and fill up
     network: bool = False  # a private network whose links can be cut
     proxies: bool = False  # clients reach brokers through the lab's proxy
 
@@ -39,7 +41,7 @@ def surroundings_of(
             )
     actions = {fault["action"] for fault in faults}
     needed = Surroundings(
-        disks=any(fault["action"] == "power_loss" and _hits_broker(fault, processes) for fault in faults),
+        disks=any(fault["action"] in _NEED_DISKS and _hits_broker(fault, processes) for fault in faults),
         network="partition" in actions,
         proxies=bool(actions & REQUEST_ACTIONS),
     )
@@ -47,7 +49,7 @@ def surroundings_of(
         raise CannotRunLive(
             "partition together with delay, drop_response or reset: the live world does one or the other"
         )
-    _possible(needed)
+    _possible(needed, actions)
     return needed
 
 
@@ -64,11 +66,12 @@ def _hits_broker(fault: Mapping[str, Any], processes: Sequence[Mapping[str, Any]
     return fault["leader_of"] is not None or any(processes[t]["role"] == "broker" for t in fault["targets"])
 
 
-def _possible(needed: Surroundings) -> None:
+def _possible(needed: Surroundings, actions: set[str]) -> None:
     from mqlab.live import disks, namespaces
 
+    of_disks = ", ".join(sorted(actions & _NEED_DISKS))
     for wanted, action, why_not in (
-        (needed.disks, "power_loss", disks.why_not),
+        (needed.disks, of_disks, disks.why_not),
         (needed.network, "partition", namespaces.why_not),
     ):
         reason = why_not() if wanted else ""

@@ -56,6 +56,10 @@ class Log {
   /// Appends a batch and takes over one reference to it. entry.base must be end(); at a follower offsets may
   /// be left out.
   void append(Instant now, const LogEntry& entry, const KafkaTopic& topic);
+  /// What the last segment can take on a full disk.
+  std::int64_t rest_of_last_block() const {
+    return sim::rest_of_last_block(static_cast<std::int64_t>(active_.bytes));
+  }
   /// Index of the entry that holds `offset`, or of the next one when it is gone; entries().size() when there
   /// is none.
   std::size_t find(std::int64_t offset) const;

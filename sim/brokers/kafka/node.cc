@@ -57,6 +57,9 @@ void Node::on(const SimEvent& event) {
     case on_controller:
       controller_changed();
       break;
+    case on_no_room:
+      if (disk_full_) return world().kill(owner, false);
+      break;
     case on_isr_check:
       check_isr();
       break;
@@ -166,10 +169,13 @@ void Node::life_changed(ProcessId process, LifeChange change) {
   note_fetching();
   if (process == owner) {
     if (gone) crash(change == LifeChange::power_lost);
+    if (change == LifeChange::disk_full) disk_is_full();
+    if (change == LifeChange::disk_room) disk_full_ = false;
     if (change == LifeChange::restarted) {
       booted_ = world().now();
       schedule_retention({});
       schedule_cleaning();
+      if (disk_full_) give_up();
     }
     if (change != LifeChange::cut && change != LifeChange::joined) return;
   }
@@ -191,7 +197,7 @@ void Node::life_changed(ProcessId process, LifeChange change) {
 }
 
 void Node::crash(bool power_loss) {
-  ready_ = expiry_scheduled_ = check_scheduled_ = false;
+  ready_ = expiry_scheduled_ = check_scheduled_ = giving_up_ = false;
   retention_due_ = cleaning_due_ = Instant::never();
   for (PlaceId place = 0; place < cluster_.places(); ++place) {
     const Partition* partition = cluster_.partition(place);

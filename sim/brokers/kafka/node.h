@@ -34,6 +34,7 @@ enum NodeEvent : std::uint16_t {
   on_markers,            ///< at a leader: a = MarkerRequest*
   on_marked,             ///< back at the coordinator
   on_controller,         ///< there is a new controller
+  on_no_room,            ///< a write found no room
 };
 
 class Node final : public Component {
@@ -148,6 +149,11 @@ class Node final : public Component {
   void clean_logs();
   void schedule_cleaning();
 
+  // node_disk.cc
+  void disk_is_full();
+  bool no_room(const Replica& replica, const Batch& batch);
+  void give_up();
+
   // node_isr.cc
   void maybe_join(Partition& partition, Leadership& lead, std::uint32_t slot);
   void ask_isr(Partition& partition, Leadership& lead, NodeSet isr);
@@ -171,6 +177,8 @@ class Node final : public Component {
   KafkaCluster& cluster_;
   NodeIndex index_;
   bool ready_ = true;
+  bool disk_full_ = false;
+  bool giving_up_ = false;  ///< its process ends once the event being processed is through
   bool expiry_scheduled_ = false;
   bool check_scheduled_ = false;
   Instant retention_due_ = Instant::never();

@@ -112,6 +112,7 @@ ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part
     out.base_offset = check.duplicate_of;
     return out;
   }
+  if (no_room(replica, *part.batch)) return refuse(Error::kafka_storage_error);
   out.base_offset = replica.log.end();
   ++part.batch->references;
   write(*partition, replica, part.batch);
@@ -158,6 +159,7 @@ Error Node::append(Partition& partition, Batch* batch, Pending* pending, std::ui
   Replica& replica = *partition.replica(index_);
   if (size_of(replica.lead->isr) < partition.topic.min_insync_replicas)
     return refuse(Error::not_enough_replicas);
+  if (no_room(replica, *batch)) return refuse(Error::kafka_storage_error);
   write(partition, replica, batch);
   wait(replica, replica.log.end(), pending, part);
   advance(partition, replica);

@@ -218,8 +218,15 @@ void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) 
   } else if (part.truncate_to >= 0) {
     replica.log.truncate(part.truncate_to);
   }
-  for (std::uint32_t i = 0; i < part.count; ++i)
-    replica.log.append(world().now(), entries[i], partition.topic);
+  bool room = true;
+  for (std::uint32_t i = 0; i < part.count; ++i) {
+    room = room && !no_room(replica, *entries[i].batch);
+    if (room) {
+      replica.log.append(world().now(), entries[i], partition.topic);
+    } else {
+      release(arena(), entries[i].batch);
+    }
+  }
   cluster_.measure(partition);
   if (part.count > 0) appended(partition);
   part.end = replica.log.end();

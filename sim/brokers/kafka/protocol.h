@@ -40,6 +40,7 @@ enum class Error : std::int16_t {
   invalid_transaction_timeout = 50,
   concurrent_transactions = 51,
   transaction_coordinator_fenced = 52,
+  kafka_storage_error = 56,
   fenced_leader_epoch = 74,
   unknown_leader_epoch = 76,
   fenced_instance_id = 82,

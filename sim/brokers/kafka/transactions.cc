@@ -20,6 +20,7 @@ Error as_coordinator_error(Error error) {
     case Error::request_timed_out:
       return Error::coordinator_not_available;
     case Error::not_leader_or_follower:
+    case Error::kafka_storage_error:
       return Error::not_coordinator;
     default:
       return error;

@@ -61,6 +61,10 @@ bool NatsCluster::serves(ProcessId process) const {
   return world_.running(process) && nodes_[process - values_.first_node]->ready();
 }
 
+bool NatsCluster::stores(ProcessId process) const {
+  return serves(process) && nodes_[process - values_.first_node]->stores();
+}
+
 Client* NatsCluster::connect(Process& process) { return arena().make<NatsClient>(*this, process); }
 
 Connection* NatsCluster::add_connection(NatsClient& client, ProcessId process) {
@@ -325,7 +329,7 @@ bool NatsCluster::hears(const Connection& c, std::uint32_t consumer) const {
   Consumer& from = *consumers_[consumer];
   const ProcessId leader = from.stream().replicas().leader();
   const Network& network = world_.network();
-  return from.sends_to(c) && leader != no_process && serves(leader) && serves(c.node) &&
+  return from.sends_to(c) && leader != no_process && stores(leader) && serves(c.node) &&
          (leader == c.node || network.reachable(leader, c.node)) && network.reachable(c.node, c.process);
 }
 
@@ -362,6 +366,17 @@ void NatsCluster::life_changed(ProcessId process, LifeChange change) {
 
 void NatsCluster::booted(ProcessId node) {
   for (Stream* s : streams_) s->replicas().booted(node);
+}
+
+void NatsCluster::disk_full(ProcessId node) {
+  for (Stream* s : streams_) s->replicas().disk_full(node);
+  for (Consumer* consumer : consumers_) consumer->before_update();  // what was due is written
+}
+
+void NatsCluster::lose_jetstream(ProcessId here) {
+  node(here).lose_jetstream();
+  for (Stream* s : streams_) s->replicas().life_changed(here, LifeChange::killed);
+  look_at_copies();
 }
 
 }  // namespace mqlab::sim::nats

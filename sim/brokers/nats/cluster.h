@@ -20,6 +20,10 @@ class Node final : public Component {
   void on(const SimEvent& event) override;
   void life_changed(ProcessId process, LifeChange change) override;
   bool ready() const { return ready_; }
+  /// JetStream is not disabled.
+  bool stores() const { return stores_; }
+  void lose_jetstream() { stores_ = false; }
+  bool disk_full() const { return disk_full_; }
   /// The server is busy with it; what it sends after that leaves so much later.
   void work(Duration time);
   Duration behind() const;
@@ -27,6 +31,8 @@ class Node final : public Component {
  private:
   NatsCluster& cluster_;
   bool ready_ = true;
+  bool stores_ = true;
+  bool disk_full_ = false;
   Instant busy_until_ = {};
 };
 
@@ -38,6 +44,7 @@ class NatsCluster final : public Cluster {
   Client* connect(Process& process) override;
   ProcessId leader(PlaceId place) const override;
   void audit() override;
+  bool restarts_for_room(ProcessId) override { return true; }  // a failed store stays so until then
 
   World& world() { return world_; }
   Arena& arena();
@@ -45,6 +52,8 @@ class NatsCluster final : public Cluster {
   Node& node(ProcessId process) { return *nodes_[process - values_.first_node]; }
   /// Up and serving.
   bool serves(ProcessId process) const;
+  /// And with its streams.
+  bool stores(ProcessId process) const;
   Stream& stream(std::uint32_t index) { return *streams_[index]; }
   Copier& copier(std::uint32_t index) { return *copiers_[index]; }
   Consumer& consumer(std::uint32_t index) { return *consumers_[index]; }
@@ -80,6 +89,9 @@ class NatsCluster final : public Cluster {
   void look_at_copies(const Stream* anew = nullptr);
   void life_changed(ProcessId process, LifeChange change);
   void booted(ProcessId node);
+  void disk_full(ProcessId node);
+  /// The server goes on, without its streams.
+  void lose_jetstream(ProcessId node);
 
  private:
   std::uint32_t stream_of(const Op& op) const;

@@ -50,6 +50,8 @@ class Consumer {
   void recovered();                   ///< … which is back, with what had been written of it
   void led_anew();                    ///< replicated: another server leads now
   void quorum_back();
+  /// Something is about to change: a write of the state that was due before now found it as it is.
+  void before_update();
   void audit(ProcessId auditor) const;
 
   /// It is still to be acknowledged here.
@@ -157,7 +159,6 @@ class Consumer {
   void reconcile();
   void drop_limbo(bool apply_them);
   // On disk (consumer_store.cc)
-  void before_update();
   void after_update();
   void write_state();
   void restore_state();

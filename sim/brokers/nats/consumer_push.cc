@@ -19,7 +19,7 @@ void Consumer::subscribe(Connection* connection, std::uint32_t epoch, std::uint3
   std::erase_if(subscribers_,
                 [&](const Subscriber& s) { return s.connection == connection && s.port == port; });
   subscribers_.push_back({connection, epoch, port, nullptr});
-  if (cluster_.serves(stream_.replicas().leader())) deliver();
+  if (cluster_.stores(stream_.replicas().leader())) deliver();
 }
 
 bool Consumer::sends_to(const Connection& connection) const {

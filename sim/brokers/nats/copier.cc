@@ -18,7 +18,7 @@ Copier::Copier(NatsCluster& cluster, Stream& from, Stream& to, std::uint32_t ind
 bool Copier::hears() const {
   const World& world = cluster_.world();
   return receiver_ != no_process && sender_ != no_process && sender_ == from_.replicas().leader() &&
-         cluster_.serves(sender_) && sender_life_ == world.incarnation(sender_) &&
+         cluster_.stores(sender_) && sender_life_ == world.incarnation(sender_) &&
          (sender_ == receiver_ || cluster_.world().network().reachable(sender_, receiver_));
 }
 
@@ -73,7 +73,7 @@ void Copier::is_back(const Stream& stream) {
 void Copier::look() {
   const World& world = cluster_.world();
   const ProcessId leader = to_.replicas().leader();
-  if (leader == no_process || !cluster_.serves(leader)) return;
+  if (leader == no_process || !cluster_.stores(leader)) return;
   if (hears()) {
     watching_ = false;
     ++generation_;

@@ -43,7 +43,7 @@ void Node::on(const SimEvent& event) {
       cluster_.write_deadline(*reinterpret_cast<Connection*>(event.a), event.x, event.y);
       return;
     case NodeEvent::booted:
-      ready_ = true;
+      ready_ = stores_ = true;
       cluster_.booted(owner);
       return;
     case NodeEvent::elect:
@@ -64,6 +64,9 @@ void Node::on(const SimEvent& event) {
     case NodeEvent::caught_up:
       cluster_.stream(event.x).replicas().caught_up(static_cast<ProcessId>(event.a), event.y);
       return;
+    case NodeEvent::no_room:
+      cluster_.lose_jetstream(owner);
+      return;
     default:
       MQLAB_CHECK(false && "unknown event at a NATS server");
   }
@@ -75,6 +78,11 @@ void Node::life_changed(ProcessId process, LifeChange change) {
       ready_ = false;
       busy_until_ = {};
     }
+    if (change == LifeChange::disk_full) {
+      disk_full_ = true;
+      cluster_.disk_full(owner);
+    }
+    if (change == LifeChange::disk_room) disk_full_ = false;
     if (change == LifeChange::restarted)
       cluster_.world().after(cluster_.values().server.boot, *this, NodeEvent::booted);
   }

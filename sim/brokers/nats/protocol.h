@@ -138,6 +138,7 @@ enum NodeEvent : std::uint16_t {
   copied,        ///< a = Copies*, x = copier
   copy_check,    ///< x = copier, y = generation
   caught_up,     ///< a = process, x = stream, y = generation
+  no_room,       ///< a write of a replicated stream found no room
 };
 
 /// Events at a client.

@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "core/base/ids.h"
 #include "core/base/ring.h"
@@ -22,6 +23,14 @@ struct Replica {
   ProcessId node = no_process;
   std::int64_t length = 0;  ///< messages it holds: a process kill keeps them
   File file;
+  /// What its file can take on a full disk; below 0: a write has failed, and none is tried before a restart.
+  std::int64_t room = unlimited;
+  static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  bool takes(std::int64_t bytes) {
+    if (room == unlimited) return true;
+    if (room >= 0) room -= bytes;
+    return room >= 0;
+  }
   Ring<Step> incoming;    ///< appends on the wire, by arrival
   bool following = true;  ///< gets every append as it comes; else it has to catch up first
   bool catching_up = false;
@@ -38,6 +47,8 @@ struct Replica {
   bool configured = true;           ///< it knows of the stream at all
   bool configured_on_disk = false;  ///< and would after a power loss
 
+  /// With all that is on its way.
+  std::int64_t expected() const { return incoming.empty() ? length : incoming.back().length; }
   /// Appends that have arrived by now.
   void settle(Instant now) {
     while (!incoming.empty() && incoming.front().at <= now) {

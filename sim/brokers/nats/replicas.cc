@@ -43,7 +43,7 @@ Replica* Replicas::copy_of(ProcessId node) {
   return at == copies_.end() ? nullptr : &*at;
 }
 
-bool Replicas::up(ProcessId node) const { return node != no_process && cluster_.serves(node); }
+bool Replicas::up(ProcessId node) const { return node != no_process && cluster_.stores(node); }
 bool Replicas::linked(ProcessId a, ProcessId b) const {
   const Network& network = cluster_.world().network();
   return a == b || (network.reachable(a, b) && network.reachable(b, a));
@@ -95,6 +95,23 @@ Duration Replicas::round_trip() {
   return least;
 }
 
+/// A server whose write-ahead log cannot be written gives up JetStream. [nats-server: raft.go
+/// setWriteErrLocked, jetstream.go handleOutOfSpace; measured on 2.15.1]
+bool Replicas::grows(Replica& copy, std::int64_t length, Instant at) {
+  if (copy.room == Replica::unlimited) return true;
+  const bool failed_before = copy.room < 0;
+  if (copy.takes(stream_.file_bytes(copy.expected(), length))) return true;
+  if (!failed_before) cluster_.world().schedule(at, cluster_.node(copy.node), NodeEvent::no_room);
+  return false;
+}
+
+void Replicas::disk_full(ProcessId node) {
+  Replica* copy = copy_of(node);
+  if (copy == nullptr || stream_.values().in_memory) return;
+  copy->settle(cluster_.world().now());
+  copy->room = rest_of_last_block(stream_.file_bytes(0, copy->expected()));
+}
+
 /// R1: stored once it is in the page cache, or synced under `always`. Replicated: once a majority's
 /// write-ahead logs hold it, which under `always` are synced too. [nats-server: stream.go
 /// processJetStreamMsg, raft.go]
@@ -102,6 +119,7 @@ Instant Replicas::appended(std::int64_t length) {
   const Instant now = cluster_.world().now() + cluster_.node(leader_).behind();
   const bool always = cluster_.values().server.sync_always;
   Replica& own = *copy_of(leader_);
+  if (!alone() && !grows(own, length, cluster_.world().now())) return Instant::never();
   own.write(now, length);
   if (stream_.values().written_later) own.unwritten.push_back({now + write_delay, length});
   const Instant own_done = always ? own.sync(now, length, fsync(own), !alone()) : now;
@@ -114,6 +132,7 @@ Instant Replicas::appended(std::int64_t length) {
     const Instant arrives = std::max(copy.last_arrival, now + network.delay(leader_, copy.node));
     copy.last_arrival = arrives;
     copy.settle(now);
+    if (!grows(copy, length, arrives)) continue;
     copy.incoming.push_back({arrives, length});
     const Instant done = always ? copy.sync(arrives, length, fsync(copy), true) : arrives;
     answers[n++] = done + network.delay(copy.node, leader_);

@@ -42,6 +42,9 @@ class Replicas {
 
   void life_changed(ProcessId process, LifeChange change);
   void booted(ProcessId node);
+  void disk_full(ProcessId node);
+  /// One copy: whether its file can take so much more.
+  bool takes(std::int64_t bytes) { return copies_.front().takes(bytes); }
   void elect(std::uint32_t generation);
   void step_down(std::uint32_t generation);
   /// The operator removes what the leader does not hear of.
@@ -60,6 +63,7 @@ class Replicas {
   bool up(ProcessId node) const;
   bool linked(ProcessId a, ProcessId b) const;
   Duration fsync(const Replica& copy);
+  bool grows(Replica& copy, std::int64_t length, Instant at);
   void lose_power(Replica& copy);
   void stop_following(Replica& copy);
   void look_around();

@@ -82,6 +82,8 @@ void Replicas::booted(ProcessId node) {
   if (copy == nullptr) return;
   copy->disk_free = copy->planned_start = copy->planned_end = cluster_.world().now();
   copy->forgotten = stream_.first();
+  copy->room = Replica::unlimited;
+  if (cluster_.node(node).disk_full()) disk_full(node);
   if (forgets(*copy)) {
     for (Replica& c : copies_) {
       c.configured = false;

@@ -84,11 +84,21 @@ bool Stream::publish(Op* op, const Packet& packet) {
   if (op->code != code::none) return true;
 
   if (planted(Plant::nats_order_of_a_thousand) && second_came_whole(log_, record)) return true;
+  if (!store_takes(record)) {
+    cluster_.arena().recycle(op);
+    return false;
+  }
   append(record, op->payload);
   op->sequence = log_.last();
   if (last_ == log_.last()) return true;
   waiting_.push_back({log_.last(), op, packet.connection, packet.epoch});
   return false;
+}
+
+/// One copy on a full disk: the server keeps what did not fit to itself, and answers neither that nor
+/// anything that comes after it, room or not. [nats-server: filestore.go setWriteErr; measured on 2.15.1]
+bool Stream::store_takes(const Record& record) {
+  return !replicas_.alone() || replicas_.takes(stored_bytes(record));
 }
 
 void Stream::append(const Record& record, Bytes payload) {
@@ -212,7 +222,7 @@ void Stream::acknowledged(std::int64_t sequence) {
 }
 
 void Stream::deliver() {
-  if (replicas_.leader() == no_process || !cluster_.serves(replicas_.leader())) return;
+  if (replicas_.leader() == no_process || !cluster_.stores(replicas_.leader())) return;
   expire();
   for (Consumer* consumer : consumers_) consumer->deliver();
   for (Copier* copier : copiers_) copier->offer();

@@ -31,6 +31,8 @@ class Stream {
   /// What consumers may see: committed and applied at the leader.
   std::int64_t last() const { return last_; }
   const StreamLog& log() const { return log_; }
+  /// Of messages first + 1 … last in its file.
+  std::int64_t file_bytes(std::int64_t first, std::int64_t last) const;
   /// Stored, and not removed since.
   bool has(std::int64_t sequence) const {
     return sequence >= first_ && sequence <= last_ && !removed(sequence);
@@ -89,6 +91,7 @@ class Stream {
     std::uint32_t origin;
     std::int64_t its;  ///< sequence there
   };
+  bool store_takes(const Record& record);
   void append(const Record& record, Bytes payload);
   void skip();
   bool staged(MessageId id) const;

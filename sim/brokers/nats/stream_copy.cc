@@ -21,10 +21,12 @@ void Stream::copy(std::uint32_t origin, const Copies::One& message) {
   Record record = message.record;
   record.form = (values_.origins[origin].form + record.form) & 15u;
   if (values_.mirror) {
+    if (!store_takes(record)) return;
     while (log_.last() + 1 < message.sequence) skip();
     return append(record, message.payload);
   }
   if (record.has_id != 0 && first_with(record.id) != 0) return;
+  if (!store_takes(record)) return;
   record.stored = cluster_.world().wall();
   copied_.push_back({log_.last() + 1, origin, message.sequence});
   append(record, message.payload);

@@ -23,6 +23,12 @@ std::int64_t Stream::stored_bytes(const Record& record) const {
   return values_.in_memory ? all + 16 : all + 22 + 8 + (header > 0 ? 4 : 0);
 }
 
+std::int64_t Stream::file_bytes(std::int64_t first, std::int64_t last) const {
+  std::int64_t bytes = 0;
+  for (std::int64_t s = first + 1; s <= last; ++s) bytes += stored_bytes(log_[s]);
+  return bytes;
+}
+
 /// Equal for messages of one subject.
 std::uint32_t Stream::subject_number(const Record& record) const {
   const std::uint32_t key = values_.forms[record.form].keys > 0 ? record.key : 0;
