@@ -130,6 +130,8 @@ EXPECTED: dict[str, tuple[str, list[str], int, int, dict[str, str]]] = {
     "power loss": ("nats-power-loss", [], 500, 1, {"no_loss": VIOLATED}),
     "sync always": ("nats-sync-always", [], 10_000, 0, {"no_loss": HOLDS}),
     "a process kill is no power loss": ("nats-power-loss", ["faults.menu=['kill']"], 2000, 0, {"no_loss": HOLDS}),
+    # nothing of what was answered; the acknowledgements of who reads
+    "full disk": ("nats-full-disk", [], 2000, 1, {"no_loss": HOLDS, "no_duplicates": VIOLATED}),
     "nor with sync always": ("nats-sync-always", ["faults.menu=['kill']"], 2000, 0, {"no_loss": HOLDS}),
 }
 

@@ -12,6 +12,7 @@ import pytest
 from live_support import Rows, fault, kafka, nats
 from mqlab.live import disks, namespaces
 from mqlab.live.controller import run_live
+from mqlab.live.processes import Child, wait_until
 from mqlab.live.surroundings import CannotRunLive, Surroundings, surroundings_of
 
 PROCESSES: list[dict[str, Any]] = [{"role": "broker"}, {"role": "stage"}]
@@ -53,6 +54,7 @@ def test_each_fault_gets_what_it_needs_and_no_more() -> None:
     assert needed(described("delay", "request.end_txn")) == Surroundings(proxies=True)
     if not disks.why_not():
         assert needed(described("power_loss")) == Surroundings(disks=True)
+        assert needed(described("disk_full")) == Surroundings(disks=True)
     if not namespaces.why_not():
         assert needed(described("partition")) == Surroundings(network=True)
 
@@ -71,7 +73,9 @@ def test_what_cannot_be_done_is_refused_by_name(faults: list[dict[str, Any]], re
         surroundings_of(faults, PROCESSES)
 
 
-@pytest.mark.parametrize(("action", "what"), [("power_loss", "loop-mounted"), ("partition", "namespace")])
+@pytest.mark.parametrize(
+    ("action", "what"), [("power_loss", "loop-mounted"), ("disk_full", "loop-mounted"), ("partition", "namespace")]
+)
 def test_who_is_not_root_is_told_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, action: str, what: str
 ) -> None:
@@ -108,6 +112,63 @@ def test_what_was_synced_survives_a_power_loss(tmp_path: Path) -> None:
     acked = set(rows.of("publish", process="producer")["message"].tolist())
     assert acked
     assert acked <= set(rows.audited("requests"))
+
+
+# ---- full disks ----
+
+
+def test_no_block_is_free_on_a_full_disk_until_there_is_room(tmp_path: Path) -> None:
+    if refused(disks.why_not(), "disk_full", tmp_path):
+        return
+    contents = tmp_path / "contents"
+    contents.mkdir()
+    disk = disks.Disk(tmp_path / "disk.img", tmp_path / "disk")
+    disk.make(contents)
+    sleeper = Child("sleeper", disk.command(["sleep", "60"]), log=tmp_path / "log")
+    try:
+        seen = Path(f"/proc/{sleeper.pid}/root{disk.folder}")
+        assert wait_until(lambda: seen.is_mount() or (seen / "lost+found").exists(), 10)
+        (seen / "before").write_bytes(b"x" * 5000)
+        disk.fill(sleeper.pid)
+        with (seen / "before").open("ab") as file:
+            file.write(b"y" * (8192 - 5000))  # the rest of its last block
+        with pytest.raises(OSError, match="No space left"), (seen / "before").open("ab") as file:
+            file.write(b"z")
+        disk.make_room(sleeper.pid)
+        with (seen / "before").open("ab") as file:
+            file.write(b"z")
+    finally:
+        sleeper.kill()
+    disk.wait_unmounted()
+
+
+def disk_full(scenario: str, target: str, tmp_path: Path) -> Rows:
+    one = fault("disk_full", "publish.ok", process="producer", nth=30, target=target, heal="1500ms")
+    rows = Rows(run_live(scenario, 1, [one], tmp_path))
+    assert rows.run.problems == []
+    assert rows.run.reached
+    assert left_behind(tmp_path) == []
+    acked = set(rows.of("publish", process="producer")["message"].tolist())
+    assert acked <= set(rows.audited("requests"))
+    return rows
+
+
+def test_a_broker_that_ends_itself_on_a_full_disk_comes_back_with_room(tmp_path: Path) -> None:
+    if refused(disks.why_not(), "disk_full", tmp_path):
+        return
+    scenario = kafka().replace("messages = 40", "messages = 400")
+    rows = disk_full(scenario, "kafka", tmp_path)
+    assert len(rows.of("stop", "fail", process="kafka-1")) == 1
+    assert len(rows.of("publish", process="producer")) > 300
+
+
+def test_a_server_that_stays_up_on_a_full_disk_is_started_anew(tmp_path: Path) -> None:
+    if refused(disks.why_not(), "disk_full", tmp_path):
+        return
+    scenario = nats(timeout="60s").replace("messages = 60", "messages = 1200")
+    rows = disk_full(scenario, "nats", tmp_path)
+    assert len(rows.of("publish", "unknown", process="producer")) > 100
+    assert len(rows.of("publish", process="producer")) > 100
 
 
 # ---- partitions ----

@@ -286,8 +286,8 @@ class Engine:
     def _strike_broker(self, action: str, target: int) -> None:
         node, cluster = self.processes[target]["instance"] + 1, self.cluster
         strikes = {
-            "kill": cluster.kill, "power_loss": cluster.power_loss, "restart": cluster.terminate, "pause": cluster.pause,
-            "disk_full": cluster.disk_full,
+            "kill": cluster.kill, "power_loss": cluster.power_loss, "restart": cluster.terminate,
+            "pause": cluster.pause, "disk_full": cluster.disk_full,
         }  # fmt: skip
         strikes[action](node)
         if action in ("kill", "power_loss"):

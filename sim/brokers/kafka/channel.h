@@ -2,11 +2,11 @@
 // 1): one request at a time for all their common partitions. A fetch with nothing to return stays parked at
 // the leader.
 //
-// While both nodes run and hear each other, a response and the fetch that follows it are no events of their
-// own: both arrival times are known when the response goes out, each node takes note of what has arrived
-// whenever something happens at it, and only what the leader has to act on in time is scheduled: one event an
-// append instead of four. The moment anybody's life changes, what is still on the wire becomes ordinary
-// messages (KafkaCluster::settle).
+// While both nodes run and hear each other (and the follower has room to write), a response and the fetch
+// that follows it are no events of their own: both arrival times are known when the response goes out, each
+// node takes note of what has arrived whenever something happens at it, and only what the leader has to act
+// on in time is scheduled: one event an append instead of four. The moment anybody's life changes, what is
+// still on the wire becomes ordinary messages (KafkaCluster::settle).
 #pragma once
 #include <cstdint>
 

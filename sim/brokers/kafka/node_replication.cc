@@ -51,7 +51,7 @@ bool Node::respond(NodeIndex follower) {
   ++channel.ticket;
   const auto parts = static_cast<std::uint32_t>(fetch_bytes + fetch_bytes_a_part * channel.parts.size());
   const auto size = static_cast<std::uint32_t>(bytes + parts);
-  channel.computed = fetching(follower) && !world().network().shared();
+  channel.computed = fetching(follower) && !cluster_.at(follower).disk_full_ && !world().network().shared();
   if (!channel.computed) {
     world().network().send(owner, cluster_.at(follower), size, on_replica_data, channel.ticket,
                            channel.generation, index_);

@@ -370,7 +370,11 @@ void NatsCluster::booted(ProcessId node) {
 
 void NatsCluster::disk_full(ProcessId node) {
   for (Stream* s : streams_) s->replicas().disk_full(node);
-  for (Consumer* consumer : consumers_) consumer->before_update();  // what was due is written
+  write_what_is_due();
+}
+
+void NatsCluster::write_what_is_due() {
+  for (Consumer* consumer : consumers_) consumer->before_update();
 }
 
 void NatsCluster::lose_jetstream(ProcessId here) {

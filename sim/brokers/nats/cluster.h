@@ -90,6 +90,8 @@ class NatsCluster final : public Cluster {
   void life_changed(ProcessId process, LifeChange change);
   void booted(ProcessId node);
   void disk_full(ProcessId node);
+  /// Of consumers' states: with the disks as they still are.
+  void write_what_is_due();
   /// The server goes on, without its streams.
   void lose_jetstream(ProcessId node);
 

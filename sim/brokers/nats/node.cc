@@ -79,10 +79,13 @@ void Node::life_changed(ProcessId process, LifeChange change) {
       busy_until_ = {};
     }
     if (change == LifeChange::disk_full) {
-      disk_full_ = true;
       cluster_.disk_full(owner);
+      disk_full_ = true;
     }
-    if (change == LifeChange::disk_room) disk_full_ = false;
+    if (change == LifeChange::disk_room) {
+      cluster_.write_what_is_due();
+      disk_full_ = false;
+    }
     if (change == LifeChange::restarted)
       cluster_.world().after(cluster_.values().server.boot, *this, NodeEvent::booted);
   }

@@ -32,10 +32,11 @@ Reaction reaction(Error error) {
     case Error::unknown_topic_or_partition:
     case Error::leader_not_available:
     case Error::not_leader_or_follower:
-    case Error::kafka_storage_error:
     case Error::fenced_leader_epoch:
     case Error::unknown_leader_epoch:
       return {true, true, false, false};
+    case Error::kafka_storage_error:
+      return {true, true, false, true};
     case Error::coordinator_load_in_progress:
     case Error::coordinator_not_available:
     case Error::not_coordinator:

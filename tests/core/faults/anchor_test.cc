@@ -121,6 +121,23 @@ TEST(Bind, ProcessesTargetsAndLeaders) {
   EXPECT_EQ(fault.time.ns, 3'000'000'000);
 }
 
+TEST(Bind, OnlyBrokersHaveDisks) {
+  const Scenario s = scenario();
+  const Topology t(s);
+  FaultSpec spec;
+  spec.at.process = "embed-1";
+  spec.at.step = "deliver";
+  spec.action = Action::disk_full;
+  for (const char* target : {"kafka-2", "kafka", "leader of out"}) {
+    spec.target = target;
+    EXPECT_NO_THROW(bind(spec, s, t)) << target;
+  }
+  for (const char* target : {"", "embed", "producer"}) {
+    spec.target = target;
+    EXPECT_THROW(bind(spec, s, t), ScenarioError) << target;
+  }
+}
+
 TEST(Bind, SidesOfAPartition) {
   const Scenario s = scenario();
   const Topology t(s);
