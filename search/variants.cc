@@ -84,6 +84,24 @@ std::vector<Map> maps_of(Scenario& s) {
   return maps;
 }
 
+/// Whoever is heard less often than its session lasts is given up again and again.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> heartbeats_of_sessions = {
+    {{"heartbeat.interval.ms", "session.timeout.ms"},
+     {"broker.heartbeat.interval.ms", "broker.session.timeout.ms"}}};
+
+std::ptrdiff_t hopeless_sessions(Scenario scenario) {
+  std::ptrdiff_t found = 0;
+  for (const Map& map : maps_of(scenario)) {
+    if (map.table == nullptr) continue;
+    const Values values(*map.table, *map.properties, {}, {scenario.file, map.path, 0});
+    found += std::ranges::count_if(heartbeats_of_sessions, [&](const auto& pair) {
+      return map.table->find(pair.first) != nullptr &&
+             values.duration(pair.first) >= values.duration(pair.second);
+    });
+  }
+  return found;
+}
+
 /// The values next to a setting's own.
 std::vector<std::string> neighbours(const Map& map, const Property& property) {
   std::vector<std::string> values;
@@ -197,7 +215,9 @@ std::optional<Scenario> changed(const Scenario& scenario, const Variant& variant
   Scenario copy = scenario;
   variant.change(copy);
   try {
-    return read_scenario(to_toml(copy), scenario.file);
+    Scenario read = read_scenario(to_toml(copy), scenario.file);
+    if (hopeless_sessions(read) > hopeless_sessions(scenario)) return std::nullopt;
+    return read;
   } catch (const ScenarioError&) {
     return std::nullopt;
   }

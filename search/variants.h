@@ -28,7 +28,7 @@ std::vector<Variant> without_settings(const Scenario& scenario);
 std::vector<Variant> other_settings(const Scenario& scenario);
 
 /// The scenario with the change, read anew as from a file so that all checks are made; empty when it is
-/// refused.
+/// refused, or when by the change somebody's heartbeats come less often than its session lasts.
 std::optional<Scenario> changed(const Scenario& scenario, const Variant& variant);
 
 }  // namespace mqlab::search

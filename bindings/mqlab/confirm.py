@@ -149,6 +149,8 @@ def why_not(story: Counterexample, runs: Sequence[Run]) -> str:
     odd = next((run for run in runs if run.verdicts[story.claim].verdict != VIOLATED), None)
     if odd is None:
         return ""
+    if story.needs_an_order:
+        return "; it needs messages that overtake each other: no real machine can be told to do that"
     left = divergence(api.simulate(story.scenario, story.core_schedule()).record, odd)
     return f"; live {left}" if left is not None else "; live every step happens, and the claim is not broken"
 

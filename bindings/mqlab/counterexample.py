@@ -57,6 +57,11 @@ class Counterexample:
         return self.path.with_suffix(".svg")
 
     @property
+    def needs_an_order(self) -> bool:
+        """The claim breaks only where messages overtake each other: no real machine can be told to do that."""
+        return bool(self.order or self.overtakes)
+
+    @property
     def key(self) -> str:
         """What is run: equal for claims that the same run breaks."""
         run = (self.seed, self.messages, self.zero_jitter, self.order, self.overtakes)

@@ -75,6 +75,8 @@ class Asked:
         runs = told[story.key]
         broken = confirm.broken(cell.claim, runs)
         reached = sum(run.faults_reached and run.verdicts[cell.claim].verdict != UNDECIDED for run in runs)
+        if story.needs_an_order:
+            reached = 0
         return judged(_ran(cell, runs[0].verdicts), verdict.verdict, needs_fault, broken, len(runs), reached,
                       verdict.explanation + confirm.why_not(story, runs))  # fmt: skip
 

@@ -128,25 +128,62 @@ void TransactionalStage::worked(const Now& now, Effects& effects) {
 }
 
 void TransactionalStage::settled(const Settlement& s, Effects& effects) {
-  if (s.outcome != Outcome::ok) return failed(s, effects);
-  switch (s.of) {
-    case Kind::begin:
-      if (step_ == Step::beginning) step_ = Step::ready;
+  const bool ok = s.outcome == Outcome::ok;
+  if (!ok && gone_for_good(s)) {
+    step_ = Step::halted;
+    return effects.exit();
+  }
+  if (s.of == Kind::publish) {
+    // From offsets to commit its failure is told by the request that ends the transaction.
+    if (!ok && (step_ == Step::ready || step_ == Step::working || step_ == Step::offsets)) abort(effects);
+    return;
+  }
+  if (s.of != awaited()) return;  // of a step that was given up for an abort
+  if (ok) return done(effects);
+  failed(s.error, effects);
+}
+
+bool TransactionalStage::gone_for_good(const Settlement& s) const {
+  const bool for_good = s.error == ErrorClass::fenced || s.error == ErrorClass::fatal;
+  return for_good && step_ != Step::halted && step_ != Step::fetching;
+}
+
+/// What the module asked for last, and waits for.
+Kind TransactionalStage::awaited() const {
+  switch (step_) {
+    case Step::beginning:
+      return Kind::begin;
+    case Step::offsets:
+      return Kind::offsets_to_transaction;
+    case Step::committing:
+      return Kind::commit_transaction;
+    case Step::aborting:
+      return Kind::abort_transaction;
+    case Step::rewinding:
+      return Kind::seek;
+    default:
+      return Kind::fetch;
+  }
+}
+
+void TransactionalStage::done(Effects& effects) {
+  switch (step_) {
+    case Step::beginning:
+      step_ = Step::ready;
       break;
-    case Kind::offsets_to_transaction:
-      if (step_ != Step::offsets) break;
+    case Step::offsets:
       step_ = Step::committing;
       effects.commit_transaction();
       break;
-    case Kind::commit_transaction:
+    case Step::committing:
       end(Outcome::ok, effects);
       break;
-    case Kind::abort_transaction:
+    case Step::aborting:
       if (planted(Plant::txn_skips_rewind)) return end(Outcome::fail, effects);
       step_ = Step::rewinding;
       effects.seek(first_);
       break;
-    case Kind::seek:
+    case Step::rewinding:
       end(Outcome::fail, effects);
       break;
     default:
@@ -154,39 +191,25 @@ void TransactionalStage::settled(const Settlement& s, Effects& effects) {
   }
 }
 
-void TransactionalStage::failed(const Settlement& s, Effects& effects) {
-  if (step_ == Step::halted || step_ == Step::fetching) return;
-  if (s.error == ErrorClass::fenced || s.error == ErrorClass::fatal) {
-    step_ = Step::halted;
-    effects.exit();
-    return;
-  }
-  switch (s.of) {
-    case Kind::commit_transaction:
-      if (s.error == ErrorClass::retriable) {
-        effects.commit_transaction();  // its outcome is open: asking again is the only safe way on
-      } else {
-        abort(effects);
-      }
-      break;
-    case Kind::abort_transaction:
-      effects.abort_transaction();
-      break;
-    case Kind::begin:
+void TransactionalStage::failed(ErrorClass error, Effects& effects) {
+  const bool again = error == ErrorClass::retriable;
+  switch (step_) {
+    case Step::beginning:
       effects.begin_transaction();
       break;
-    case Kind::offsets_to_transaction:
-      if (s.error == ErrorClass::retriable) {
-        effects.offsets_to_transaction(after_, generation_);
-      } else {
-        abort(effects);
-      }
+    case Step::offsets:
+      if (!again) return abort(effects);
+      effects.offsets_to_transaction(after_, generation_);
       break;
-    case Kind::seek:
-      end(Outcome::fail, effects);
-      break;  // the partition is gone: its next owner rewinds
-    case Kind::publish:
-      if (step_ != Step::aborting && step_ != Step::rewinding) abort(effects);
+    case Step::committing:
+      if (!again) return abort(effects);
+      effects.commit_transaction();  // its outcome is open: asking again is the only safe way on
+      break;
+    case Step::aborting:
+      effects.abort_transaction();
+      break;
+    case Step::rewinding:
+      end(Outcome::fail, effects);  // the partition is gone: its next owner rewinds
       break;
     default:
       break;

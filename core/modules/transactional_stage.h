@@ -41,7 +41,10 @@ class TransactionalStage final : public Module {
   void settled(const Settlement& s, Effects& effects);
   void work(const Now& now, Effects& effects);
   void worked(const Now& now, Effects& effects);
-  void failed(const Settlement& s, Effects& effects);
+  bool gone_for_good(const Settlement& s) const;
+  Kind awaited() const;
+  void done(Effects& effects);
+  void failed(ErrorClass error, Effects& effects);
   void abort(Effects& effects);
   void end(Outcome outcome, Effects& effects);
   void fetch(Effects& effects);

@@ -14,6 +14,7 @@ from mqlab.divergence import divergence
 from mqlab.live.planted import planted
 from mqlab.matrices import Cell, Matrix, enumerate_cells, judged, restricted, settings_hash
 from mqlab.matrix_picture import draw
+from mqlab.matrix_runs import Asked
 from mqlab.runs import Run
 from support import ROOT, call
 
@@ -186,6 +187,27 @@ def test_a_story_that_does_not_always_show_is_run_with_all_requests(tmp_path: Pa
         assert [name for _, name in real.asked] == ["live", "whole"][:asked]
         assert real.asked[-1][0] == (None if asked == 2 else 1)
         assert confirm.broken(story.claim, runs) == best
+
+
+def test_a_story_of_messages_that_overtake_is_over_predicted_by_nobody(tmp_path: Path) -> None:
+    """No real machine can be told to do that: live it shows, or the cell says nothing."""
+    scenario = experiment("kafka-at-least-once")
+    verdicts = mqlab.verify(scenario, out=tmp_path)
+    verdict = verdicts["no_duplicates"]
+    story = verdict.counterexample
+    assert story is not None
+    assert not story.needs_an_order
+    cell = next(c for c in enumerate_cells(scenario) if c.claim == verdict.scope and c.fault == "kill")
+    asked = Asked(5, 1000, None, 1, tmp_path, None)
+    for overtakes, shows, state in [
+        ((), 0, matrices.OVER),
+        (((3, 1),), 0, matrices.NOT_REPRODUCED),
+        (((3, 1),), 2, matrices.BOTH),
+    ]:
+        told = replace(story, overtakes=overtakes)
+        filled = asked._story(cast(Any, _Real(shows, shows)), cell, verdict, told, {})
+        assert (filled.state, filled.violations, filled.runs) == (state, shows, 5)
+        assert ("overtake each other" in filled.detail) == bool(overtakes)
 
 
 def test_live_and_model_agree_on_nats(tmp_path: Path) -> None:
