@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <type_traits>
 
 #include "live/admin.h"
 #include "live/port.h"
@@ -16,6 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr Duration api_patience = Duration::seconds(5);
+/// Without a leader the servers drop what they are asked, and they take up to 9 s to elect one (raft.go,
+/// maxElectionTimeout): so the audit asks again.
+constexpr Duration audit_patience = Duration::seconds(30);
 
 /// A durable consumer of the scenario: a stage's, or that of an observer that is not ordered.
 struct Durable {
@@ -89,7 +93,7 @@ class NatsAdmin final : public Admin {
     each_stream(
         [&](const TopicInfo& topic, const TopicSpec& spec) { audit_stream(topic.first_place, spec, sink); });
     for (const Durable& durable : durables()) {
-      const ConsumerInfoPtr info = consumer_info(durable);
+      const ConsumerInfoPtr info = patiently([&] { return consumer_info(durable); });
       if (info == nullptr) continue;
       const auto floor = static_cast<std::int64_t>(info->AckFloor.Stream);
       sink.committed(context_.topology.topics[durable.topic].first_place, floor + 1, durable.stage);
@@ -106,7 +110,7 @@ class NatsAdmin final : public Admin {
   }
 
   template <class F>
-  void retry(Clock::time_point until, F attempt) {
+  std::invoke_result_t<F> retry(Clock::time_point until, F attempt) {
     while (true) {
       try {
         return attempt();
@@ -115,6 +119,11 @@ class NatsAdmin final : public Admin {
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
+  }
+
+  template <class F>
+  std::invoke_result_t<F> patiently(F attempt) {
+    return retry(Clock::now() + std::chrono::nanoseconds(audit_patience.ns), attempt);
   }
 
   const TopicSpec& spec_of(TopicId topic) const {
@@ -242,7 +251,7 @@ class NatsAdmin final : public Admin {
   }
 
   void audit_stream(PlaceId place, const TopicSpec& spec, AuditSink& sink) {
-    const StreamInfoPtr info = stream_info(spec);
+    const StreamInfoPtr info = patiently([&] { return stream_info(spec); });
     if (info == nullptr) return sink.end(place, {-1, 1}, 0, true);
     const std::uint64_t last = info->State.LastSeq;
     const AuditSink::Bounds bounds = {static_cast<std::int64_t>(info->State.FirstSeq),
@@ -253,19 +262,26 @@ class NatsAdmin final : public Admin {
       count = read_queue(*info, names.stream, place, sink);
       return sink.end(place, bounds, count, count == static_cast<std::int64_t>(info->State.Msgs));
     }
-    jsSubOptions options;
-    jsSubOptions_Init(&options);
-    options.Stream = names.stream.c_str();
-    options.Ordered = true;
     if (info->State.Msgs > 0) {
-      natsSubscription* raw = nullptr;
-      require(js_SubscribeSync(&raw, context_js_.get(), ">", nullptr, &options, nullptr),
-              "audit of " + names.stream);
-      const SubscriptionPtr subscription(raw);
-      natsSubscription_SetPendingLimits(raw, -1, -1);
-      read_all(raw, place, last, count, sink);
+      const SubscriptionPtr subscription = patiently([&] { return all_of(names.stream); });
+      read_all(subscription.get(), place, last, count, sink);
     }
     sink.end(place, bounds, count, count == static_cast<std::int64_t>(info->State.Msgs));
+  }
+
+  /// Everything that the stream holds, in order.
+  SubscriptionPtr all_of(const std::string& stream) {
+    jsSubOptions ordered;
+    jsSubOptions_Init(&ordered);
+    ordered.Stream = stream.c_str();
+    ordered.Ordered = true;
+    jsOptions soon;
+    jsOptions_Init(&soon);
+    soon.Wait = 1000;
+    natsSubscription* raw = nullptr;
+    require(js_SubscribeSync(&raw, context_js_.get(), ">", &soon, &ordered, nullptr), "audit of " + stream);
+    natsSubscription_SetPendingLimits(raw, -1, -1);
+    return SubscriptionPtr(raw);
   }
 
   NatsStream settings_of(const TopicSpec& spec) const {

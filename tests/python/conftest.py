@@ -8,7 +8,10 @@ from pathlib import Path
 
 import mqlab
 import pytest
-from support import SCENARIO, Rows
+
+pytest.register_assert_rewrite("live_support", "support")  # a helper's failed assertion says what it saw
+
+from support import SCENARIO, Rows  # noqa: E402  # after the line above
 
 
 @pytest.fixture(autouse=True, scope="session")

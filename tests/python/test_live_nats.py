@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from live_support import Rows, fault, live, nats, replays
 from mqlab.live.brokers import start_cluster
 from mqlab.live.cluster import ClusterSpec
 from mqlab.live.controller import CannotRunLive, run_live
+from mqlab.live.row_files import RowFile
+from mqlab.live.worker import Files, lab_arguments, worker_program
 
 ALL = Counter(range(1, 61))
 
@@ -129,6 +132,24 @@ def test_three_servers_outlive_the_kill_of_a_streams_leader(tmp_path: Path) -> N
     assert len(acked) > 0
     assert acked <= rows.audited("requests")
     assert set(rows.audited("answers")) == set(rows.audited("requests"))
+
+
+def test_the_audit_waits_for_the_servers_to_elect_a_leader(tmp_path: Path) -> None:
+    """What reads a stream in order is a consumer that the servers' leader makes; without one they do not answer."""
+    with start_cluster(ClusterSpec("nats", "2.12", 3), tmp_path / "broker") as cluster:
+        run = live(nats(3), tmp_path / "run", cluster=cluster).run
+        logs = {node: (tmp_path / f"broker/nats-{node}/server.log").read_text() for node in (1, 2, 3)}
+        leader = next(node for node, log in logs.items() if "Self is new JetStream cluster metadata leader" in log)
+        cluster.kill(leader)
+        again = tmp_path / "again.rows"
+        arguments = lab_arguments(Files(run.folder / "scenario.toml", None), cluster, "")
+        done = subprocess.run(
+            [worker_program(), "--process", "auditor", *arguments, "--seed", "1", "--rows", str(again)],
+            capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+        records = RowFile(again).all_rows()
+        assert len(records[records["op"] == 0]) >= 2 * len(ALL)
 
 
 def test_runs_that_share_servers_do_not_see_each_other(tmp_path: Path) -> None:
