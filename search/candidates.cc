@@ -44,7 +44,17 @@ void collect_deeds(const Scenario& scenario, const Topology& topology, Candidate
     found.deeds.push_back(
         {action, target, heal, target.empty() ? std::vector<ProcessId>{} : topology.group(target)});
   };
+  const auto scale = [&](Action action) {
+    for (const ProcessInfo& p : topology.processes) {
+      const bool fits = p.role == Role::stage && p.spare == (action == Action::scale_out);
+      if (fits && (listed(menu.targets, p.group) || named(menu.targets, p.name))) add(action, p.name, {});
+    }
+  };
   for (const Action action : menu.menu) {
+    if (of_scale(action)) {
+      scale(action);
+      continue;
+    }
     for (const Duration heal : heals) {
       if (of_request(action)) {
         found.request_deeds.push_back({action, "", heal, {}});

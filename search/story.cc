@@ -139,6 +139,10 @@ class Teller {
         return "HAS A FULL DISK";
       case Action::clock_jump:
         return "HAS ITS CLOCK MOVED";
+      case Action::scale_out:
+        return "BEGINS, A FURTHER INSTANCE";
+      case Action::scale_in:
+        return "IS TO STOP FOR GOOD";
     }
     return "";
   }

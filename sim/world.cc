@@ -43,8 +43,12 @@ void World::begin(const Schedule& schedule, std::span<const Fault> faults) {
   faults_ = faults;
   s.matcher.arm(faults);
   arm_timed();
-  for (Process* process : s.processes) {
-    if (process != nullptr) process->born();
+  for (std::size_t p = 0; p < t.processes.size(); ++p) {
+    if (t.processes[p].spare) {
+      s.lives[p].alive = s.lives[p].begun = false;
+    } else if (s.processes[p] != nullptr) {
+      s.processes[p]->born();
+    }
   }
   drain_soon();
 }

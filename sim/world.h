@@ -152,6 +152,8 @@ class World {
   struct Life {
     std::uint32_t life = 0;  ///< rises at death and at birth; events scheduled under another value are void
     bool alive = true;
+    bool begun = true;        ///< false: a spare that nobody has started
+    bool retired = false;     ///< stopped for good
     bool doomed = false;      ///< dies before anything else happens to it
     std::uint8_t paused = 0;  ///< how many pauses hold it
     Incarnation incarnation = 0;
@@ -207,6 +209,7 @@ class World {
   bool at_rest() const;
   void finish();
   Gate inject(const Fault& fault, ProcessId process);
+  bool may_hit(Action action, ProcessId target) const;
   Gate strike(const Fault& fault, ProcessId target, ProcessId current);
   void set_cut(const Fault& fault, ProcessId target, bool cut);
   void heal(std::uint32_t fault, ProcessId target);

@@ -53,12 +53,13 @@ Gate World::inject(const Fault& fault, ProcessId process) {
   const auto number = static_cast<std::uint32_t>(&fault - faults_.data());
   Gate gate = Gate::go;
   const auto hit = [&](ProcessId target) {
-    if (target == no_process) return;
+    if (target == no_process || !may_hit(fault.action, target)) return;
     Row& line = row(target, Kind::fault, Phase::ok);
     line.position = fault.heal.ns;
     line.aux = static_cast<std::int64_t>(fault.action);
     line.code = static_cast<std::uint16_t>(number);
     gate = std::max(gate, strike(fault, target, process));
+    if (of_scale(fault.action)) return;  // for good
     ++state_->active_faults;
     after(fault.heal, *state_->heals, Heals::heal, target, number);
   };
@@ -70,6 +71,19 @@ Gate World::inject(const Fault& fault, ProcessId process) {
   }
   for (const ProcessId target : fault.targets) hit(target);
   return gate;
+}
+
+/// A spare begins once, and nothing else befalls it before. A stage keeps one instance.
+bool World::may_hit(Action action, ProcessId target) const {
+  const auto& processes = setup_.topology.processes;
+  if (state_->lives[target].begun == (action == Action::scale_out)) return false;
+  if (action != Action::scale_in) return true;
+  for (std::size_t p = 0; p < processes.size(); ++p) {
+    const Life& life = state_->lives[p];
+    if (p != target && processes[p].group == processes[target].group && life.begun && !life.retired)
+      return true;
+  }
+  return false;
 }
 
 /// What the fault does to one target, now.
@@ -105,6 +119,13 @@ Gate World::strike(const Fault& fault, ProcessId target, ProcessId current) {
       return Gate::go;
     case Action::disk_full:
       tell(target, LifeChange::disk_full);
+      return Gate::go;
+    case Action::scale_out:
+      start(target);
+      return Gate::go;
+    case Action::scale_in:
+      state_->lives[target].retired = true;
+      if (alive(target)) state_->processes[target]->stop();
       return Gate::go;
     case Action::clock_jump:
       break;
@@ -162,6 +183,8 @@ void World::heal(std::uint32_t number, ProcessId target) {
     case Action::drop_response:
     case Action::reset:
     case Action::clock_jump:
+    case Action::scale_out:
+    case Action::scale_in:
       break;
   }
 }
@@ -228,9 +251,11 @@ void World::close_open_ops(ProcessId p) {
 
 void World::start(ProcessId p) {
   Life& life = state_->lives[p];
+  if (life.retired) return;
   life.alive = true;
   ++life.life;
-  ++life.incarnation;
+  if (life.begun) ++life.incarnation;
+  life.begun = true;
   life.first_row = history_.size();
   tell(p, LifeChange::restarted);
   if (Process* process = state_->processes[p]) process->born();

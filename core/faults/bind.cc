@@ -20,6 +20,7 @@ class Binder {
     spec_.at.time ? bind_time(fault) : bind_step(fault);
     bind_target(fault);
     check_disk(fault);
+    bind_scale(fault);
     bind_sides(fault);
     return fault;
   }
@@ -66,6 +67,22 @@ class Binder {
       fail("target", std::string(name_of(fault.action)) +
                          " happens to the disk of a broker node; name one, or \"leader of TOPIC/0\"");
     }
+  }
+
+  /// A stage's name means its spares where one is to begin. No target: the spares of the anchored stage, or
+  /// the anchored process itself is to stop.
+  void bind_scale(Fault& fault) const {
+    if (!of_scale(fault.action)) return;
+    if (fault.leader_of != no_place) fail("target", "stages are scaled, brokers are not");
+    const bool out = fault.action == Action::scale_out;
+    if (out && fault.targets.empty()) fault.targets = fault.anchored;
+    for (const ProcessId p : fault.targets.empty() ? fault.anchored : fault.targets) {
+      if (topology_.processes[p].role != Role::stage)
+        fail("target", topology_.processes[p].name + " is no instance of a stage: only those are scaled");
+    }
+    if (!out) return;
+    std::erase_if(fault.targets, [&](ProcessId p) { return !topology_.processes[p].spare; });
+    if (fault.targets.empty()) fail("target", "no spare instance to begin; give the stage spares = 1");
   }
 
   PlaceId place(std::string_view name) const {

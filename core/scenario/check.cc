@@ -92,7 +92,8 @@ void check_totals(const Scenario& s) {
           "partitions in all");
   at_most(total(s.brokers, [](const BrokerSpec& b) { return b.nodes; }) +
               total(s.workloads, [](const WorkloadSpec& w) { return w.producers; }) +
-              total(s.stages, [](const StageSpec& g) { return g.instances; }) + s.observers.size() + 2,
+              total(s.stages, [](const StageSpec& g) { return g.instances + g.spares; }) +
+              s.observers.size() + 2,
           limits::processes, "processes in all");
   at_most(total(s.workloads, [](const WorkloadSpec& w) { return w.messages; }),
           std::numeric_limits<MessageId>::max() - 1, "messages in all");

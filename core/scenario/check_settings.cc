@@ -70,7 +70,8 @@ void check_settings(const Scenario& s) {
     check_producer(s, w.producer, client_broker(s, {w.topic}), path + ".producer");
   }
   for (const StageSpec& g : s.stages) {
-    check_consumer(s, g.consumer, client_broker(s, g.inputs), "stages." + g.name + ".consumer", g.instances);
+    check_consumer(s, g.consumer, client_broker(s, g.inputs), "stages." + g.name + ".consumer",
+                   g.instances + g.spares);
     check_producer(s, g.producer, client_broker(s, g.outputs.empty() ? g.inputs : g.outputs),
                    "stages." + g.name + ".producer");
   }

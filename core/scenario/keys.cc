@@ -80,6 +80,8 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
     {"stage", "name", "name", "required", "its processes are NAME-0, NAME-1 …"},
     {"stage", "module", "name, or \"FILE.py:Class\"", "required", "what the stage does; see docs/modules.md"},
     {"stage", "instances", "integer 1 to 256", "1", "processes"},
+    {"stage", "spares", "integer 0 to 255", "0",
+     "further processes, numbered behind the instances; each begins when a scale_out strikes it"},
     {"stage", "input", "name", "", "topic or stream it reads"},
     {"stage", "inputs", "list of names", "[]", "several"},
     {"stage", "output", "name", "", "topic or stream it writes"},
@@ -144,12 +146,14 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
 
     {"fault", "at", "table, or a duration", "required", "when"},
     {"fault", "action", "action", "required",
-     "kill, restart, pause, power_loss, partition, delay, drop_response, reset, disk_full or clock_jump"},
+     "kill, restart, pause, power_loss, partition, delay, drop_response, reset, disk_full, clock_jump, "
+     "scale_out (a spare of a stage begins) or scale_in (an instance stops by SIGTERM)"},
     {"fault", "target", "name", "\"\"",
      "a process, a stage, workload or broker, \"leader of TOPIC/0\"; none: the process of `at`"},
     {"fault", "between", "list of two", "[]",
      "partition: the two sides, each names with commas, or \"rest\""},
-    {"fault", "heal", "duration", "\"1s\"", "how long it lasts; kill: until the restart"},
+    {"fault", "heal", "duration", "\"1s\"",
+     "how long it lasts; kill: until the restart; scale_out and scale_in: for good, without it"},
 
     {"fault.at", "time", "duration", "", "so long after the start"},
     {"fault.at", "process", "name", "", "a process, or a stage, workload or observer: any of its processes"},

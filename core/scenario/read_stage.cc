@@ -111,6 +111,7 @@ StageSpec read_stage(const Section& s, Scenario& scenario, const ModuleCatalog& 
   stage.module = read_module(s, modules);
   stage.settings = module_settings(s, stage.module, modules);
   stage.instances = static_cast<std::uint32_t>(s.integer("instances", 1, 1, limits::instances));
+  stage.spares = static_cast<std::uint32_t>(s.integer("spares", 0, 0, limits::instances - stage.instances));
   stage.inputs = one_or_many(s, "input", "inputs");
   stage.outputs = one_or_many(s, "output", "outputs");
   if (!s.text("store", "").empty()) stage.store = s.name("store", "");

@@ -85,6 +85,10 @@ std::string_view name_of(Action action) {
       return "disk_full";
     case Action::clock_jump:
       return "clock_jump";
+    case Action::scale_out:
+      return "scale_out";
+    case Action::scale_in:
+      return "scale_in";
   }
   return "";
 }

@@ -104,6 +104,7 @@ struct StageSpec {
   std::string name;
   std::string module;  ///< a built-in name, or "FILE.py:Class"
   std::uint32_t instances = 1;
+  std::uint32_t spares = 0;  ///< further instances, which begin when scaled out
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::string store;  ///< name of the store the stage uses; empty = none
@@ -160,8 +161,10 @@ enum class Action : std::uint8_t {
   reset,      ///< the connection a request went out on breaks
   disk_full,  ///< of a broker node: no block is free any more
   clock_jump,
+  scale_out,  ///< a spare instance of a stage begins, for good
+  scale_in,   ///< an instance of a stage is told to stop (SIGTERM), for good
 };
-inline constexpr Action last_action = Action::clock_jump;
+inline constexpr Action last_action = Action::scale_in;
 
 /// Where in the run something happens: at a time, or when a row like this is written.
 struct AnchorSpec {
@@ -244,6 +247,8 @@ constexpr bool of_request(Action action) {
 }
 /// Happens to a disk, and only brokers have one.
 constexpr bool of_disk(Action action) { return action == Action::disk_full; }
+/// No fault but what operators do to a stage; it has no end.
+constexpr bool of_scale(Action action) { return action == Action::scale_out || action == Action::scale_in; }
 std::string_view name_of(Action action);
 
 }  // namespace mqlab

@@ -55,7 +55,9 @@ Topology::Topology(const Scenario& s) {
     add_processes(*this, Role::workload, i, w.name, w.producers, false, 0);
   });
   each(s.stages, [&](auto i, const StageSpec& g) {
-    add_processes(*this, Role::stage, i, g.name, g.instances, true, 0);
+    add_processes(*this, Role::stage, i, g.name, g.instances + g.spares, true, 0);
+    for (std::uint32_t spare = g.spares; spare > 0; --spare)
+      processes.end()[-std::ptrdiff_t{spare}].spare = true;
   });
   each(s.observers,
        [&](auto i, const ObserverSpec& o) { add_processes(*this, Role::observer, i, o.name, 1, false, 0); });

@@ -19,6 +19,7 @@ struct ProcessInfo {
   Role role = Role::stage;
   std::uint32_t index = 0;     ///< into Scenario::brokers, workloads, stages or observers
   std::uint32_t instance = 0;  ///< within the group, from 0
+  bool spare = false;          ///< begins when scaled out
 };
 
 enum class TopicKind : std::uint8_t { topic, stream, store };

@@ -152,6 +152,7 @@ class Writer {
     value("name", text(g.name));
     value("module", text(g.module));
     value("instances", g.instances);
+    if (g.spares > 0) value("spares", g.spares);
     value("inputs", list(g.inputs));
     value("outputs", list(g.outputs));
     if (!g.store.empty()) value("store", text(g.store));
@@ -238,7 +239,7 @@ class Writer {
     value("action", text(name_of(f.action)));
     if (!f.target.empty()) value("target", text(f.target));
     if (!f.between.empty()) value("between", list(f.between));
-    value("heal", span(f.heal));
+    if (!of_scale(f.action)) value("heal", span(f.heal));
   }
 
   void write(const std::vector<ClaimSpec>& claims) {

@@ -101,7 +101,8 @@ int describe(const Options& options) {
                                 {"group", p.group},
                                 {"role", mqlab::name_of(p.role)},
                                 {"index", p.index},
-                                {"instance", p.instance}});
+                                {"instance", p.instance},
+                                {"spare", p.spare}});
   }
   for (const TopicInfo& t : topology.topics) {
     out["topics"].push_back({{"name", t.name},

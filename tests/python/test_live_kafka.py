@@ -100,6 +100,24 @@ def test_a_clients_request_on_the_wire_is_an_anchor(one_node: Cluster, tmp_path:
     assert set(rows.audited("answers")) == set(ALL)
 
 
+def test_an_instance_joins_and_one_leaves_for_good(one_node: Cluster, tmp_path: Path) -> None:
+    scenario = kafka().replace("instances = 2", "instances = 2\nspares = 1").replace("messages = 40", "messages = 800")
+    joins, leaves = (
+        {"at": {"process": "producer", "step": "publish.ok", "nth": 200}, "action": action, "target": target}
+        for action, target in (("scale_out", "embed-2"), ("scale_in", "embed-0"))
+    )
+    rows = live(scenario, tmp_path, [joins, leaves], cluster=one_node, tag="scale")
+    assert [rows.names[row["process"]] for row in rows.of("fault")] == ["embed-2", "embed-0"]
+    assert len(rows.of("heal")) == 0
+    starts = rows.of("start", process="embed")
+    assert sorted((rows.names[row["process"]], row["incarnation"]) for row in starts) == [
+        ("embed-0", 0), ("embed-1", 0), ("embed-2", 0)
+    ]  # fmt: skip
+    assert len(rows.of("stop", "fail", process="embed-0")) == 1
+    assert len(rows.of("handle", process="embed-2")) > 0  # two partitions, and two are left to read them
+    assert set(rows.audited("answers")) == set(range(1, 801))
+
+
 def test_a_transaction_cut_short_is_aborted_and_the_rest_is_exactly_once(one_node: Cluster, tmp_path: Path) -> None:
     scenario = kafka(module="transactional-stage", transactional=True)
     rows = live(scenario, tmp_path, [fault("kill", "publish.ok", nth=8)], cluster=one_node, tag="txn")

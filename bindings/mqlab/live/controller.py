@@ -229,7 +229,7 @@ class _Run:
 
     def _lead(self, engine: Engine, state: BrokerState, seconds: float, timing: dict[str, float]) -> bool:
         for number, process in enumerate(self.described["processes"]):
-            if process["role"] in ("stage", "observer", "workload"):
+            if process["role"] in ("stage", "observer", "workload") and not process["spare"]:
                 engine.start(number)
         state.start()
         self.usage = UsageWatch(engine, self.cluster, self.described, self.numbers["lab"])

@@ -19,7 +19,7 @@ from mqlab.live.cluster import Cluster
 from mqlab.live.processes import Child, wait_until
 from mqlab.live.proxy import Rule
 from mqlab.live.row_files import ControlPage, RowFile, Rows, open_ops
-from mqlab.live.surroundings import DISK_ACTIONS, REQUEST_ACTIONS
+from mqlab.live.surroundings import DISK_ACTIONS, REQUEST_ACTIONS, SCALE_ACTIONS
 
 KIND = {name: number for number, name in enumerate(_core.KINDS)}
 PHASE = {name: number for number, name in enumerate(_core.PHASES)}
@@ -79,6 +79,7 @@ class Engine:
         self._happened: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._timers: list[tuple[int, int, Any]] = []
         self._order = 0
+        self._retired: set[int] = set()  # processes that were stopped for good
         self._told: set[int] = set()  # broker nodes whose own end is in the rows
         self._intercept(0)
 
@@ -230,7 +231,7 @@ class Engine:
 
     def _revive(self, life: Life) -> None:
         """The supervisor starts an application that ended itself, unless a heal came before."""
-        if self.current[life.process] is life:
+        if self.current[life.process] is life and life.process not in self._retired:
             self.start(life.process)
 
     # ---- faults ----
@@ -244,6 +245,8 @@ class Engine:
             self.row(target, "fault", aux=fault["action_number"], code=number, position=fault["heal"],
                      incarnation=self._incarnation(target))  # fmt: skip
             self._strike(fault, target)
+            if fault["action"] in SCALE_ACTIONS:
+                continue
             self.active += 1
             self.after(fault["heal"], lambda target=target: self._heal(number, target))
         if targets:
@@ -260,7 +263,20 @@ class Engine:
             return [self._broker_process(node)] if node > 0 else []
         if not fault["targets"]:
             return [] if halted is None else [halted.process]
-        return list(fault["targets"])
+        return [target for target in fault["targets"] if self._may_hit(fault["action"], target)]
+
+    def _may_hit(self, action: str, target: int) -> bool:
+        """A spare begins once, and nothing else befalls it before. A stage keeps one instance."""
+        if self._begun(target) == (action == "scale_out"):
+            return False
+        if action != "scale_in":
+            return True
+        mine = self.processes[target]["group"]
+        stay = {number for number in range(len(self.processes)) if self._begun(number)} - self._retired - {target}
+        return any(self.processes[number]["group"] == mine for number in stay)
+
+    def _begun(self, process: int) -> bool:
+        return not self.processes[process]["spare"] or process in self.current
 
     def _broker_process(self, node: int) -> int:
         return next(
@@ -294,6 +310,11 @@ class Engine:
             self.row(target, "stop", "fail")
 
     def _strike_worker(self, action: str, target: int) -> None:
+        if action == "scale_out":
+            self.start(target)
+            return
+        if action == "scale_in":
+            self._retired.add(target)
         life = self.current.get(target)
         if life is None or life.ended:
             return
@@ -348,7 +369,8 @@ class Engine:
             return
         if not life.ended:  # restart: it did not stop in time
             self.kill(life)
-        self.start(target)
+        if target not in self._retired:
+            self.start(target)
 
     def stop_everything(self) -> None:
         """Ends every worker, without a row: the run is over."""

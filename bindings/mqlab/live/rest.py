@@ -195,6 +195,8 @@ class Rest:
         header = life.rows.header()
         if life.ended:
             return life.expected_to_stop and life.child.returncode == 0
+        if life.expected_to_stop:
+            return False
         return header is not None and header.state in (RUNNING, FINISHED) and header.idle
 
     def _observer_done(self, life: Life, ends: dict[int, int], idle: int) -> bool:
