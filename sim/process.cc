@@ -110,9 +110,11 @@ void Process::stop() {
   post(stop);
 }
 
-/// After `stop`: once nothing is under way, the clients leave their groups and the process ends.
+/// After `stop`: once nothing is under way, the clients leave their groups and the process ends; it stays
+/// away until the fault that stopped it heals.
 void Process::leave_if_done() {
-  if (stopping_ && open_ops_ == 0 && module_->deadline() == Instant::never()) world_.soon(*this, leave);
+  if (stopping_ && open_ops_ == 0 && module_->deadline() == Instant::never())
+    world_.soon(*this, leave, asked_to);
 }
 
 // ---- events in
@@ -182,7 +184,7 @@ void Process::on(const SimEvent& event) {
       for (Client* client : clients_) {
         if (client != nullptr) client->close();
       }
-      world_.end(self_);
+      event.a == asked_to ? world_.kill(self_, false) : world_.end(self_);
       return;
     default:
       MQLAB_CHECK(false && "unknown process event");

@@ -48,6 +48,7 @@ class Process final : public Component, public Host {
 
  private:
   enum : std::uint16_t { posted, later, wake, arrival, leave };
+  enum : std::uint64_t { by_itself, asked_to };  ///< why it leaves
   void deliver(const Event& event);
   void settle_gate(Gate gate);
   void leave_if_done();

@@ -113,5 +113,16 @@ TEST(NatsFaults, AKilledProcessCannotBePausedAndAPausedOneCanBeKilled) {
   EXPECT_EQ(starts("pause", "1s", "kill", "3s"), 2u);
 }
 
+TEST(NatsFaults, AProcessThatIsToldToStopStaysAwayUntilItsRestart) {
+  NatsRun run(
+      system("", "durable = \"c\", ack_policy = \"explicit\"", "", "", fault("2s", "restart", "c-0", "5s")));
+  run.script("p", publisher(3));
+  run.script("c-0", consumer(1, [](const Message& m, Effects& effects) { effects.ack({&m.receipt, 1}); }));
+  run.run();
+  const std::vector<Row> starts = run.rows(Kind::start, "c-0");
+  ASSERT_THAT(starts, SizeIs(2));  // no supervisor starts anew what its operator stopped
+  EXPECT_EQ(starts[1].time - run.rows(Kind::fault).front().time, 5'000'000'000);
+}
+
 }  // namespace
 }  // namespace mqlab::sim::nats
