@@ -108,6 +108,37 @@ TEST(KafkaRestart, EligibleLeaderReplicas) {  // KIP-966, on from 4.1
   EXPECT_EQ(lab.isr(place), 7);
 }
 
+TEST(KafkaRestart, OfTheEligibleOnlyWhoEndedProperlyMayLead) {
+  for (const bool properly : {true, false}) {
+    Lab::Options o = fast({{"min.insync.replicas", "2"}});
+    o.version = "4.1";
+    o.replication = 2;
+    Lab lab(o);
+    const PlaceId place = 0;
+    ASSERT_EQ(lab.produced(place, lab.batch(1, 1)).error, Error::none);
+    const NodeIndex first = lab.leader(place);
+    if (properly) {
+      EXPECT_TRUE(lab.cluster().stop(lab.cluster().process(first)));
+    } else {
+      lab.kill(first);
+    }
+    lab.run_for(Duration::seconds(5));
+    const NodeIndex last = lab.leader(place);
+    ASSERT_NE(last, first);
+    EXPECT_EQ(lab.isr(place), set_of(last));
+    EXPECT_EQ(lab.partition(place).eligible, set_of(first));
+    lab.kill(last);
+    lab.start(first);
+    lab.run_for(Duration::seconds(12));
+    EXPECT_EQ(lab.leader(place), properly ? first : no_node);
+    lab.start(last);  // killed, so not eligible; but known to have led last
+    lab.run_for(Duration::seconds(12));
+    EXPECT_EQ(lab.leader(place), properly ? first : last);
+    EXPECT_EQ(lab.read(place), (Ids{1}));
+    EXPECT_EQ(size_of(lab.isr(place)), 2u);
+  }
+}
+
 TEST(KafkaRestart, IdempotentRetryAfterFailoverIsRecognised) {
   Lab lab(fast());
   const PlaceId place = led_apart(lab);

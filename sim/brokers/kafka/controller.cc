@@ -56,7 +56,7 @@ void Controller::life_changed(ProcessId process, LifeChange change) {
   if (node == no_node && !network) return;
   cluster_.settle();  // (the controller is told first: it was there before the nodes)
   if (node != no_node && (change == LifeChange::killed || change == LifeChange::power_lost)) {
-    died(node, change == LifeChange::power_lost);
+    died(node);
   }
   if (node != no_node && change == LifeChange::restarted) {
     world_.after(boot, *this, boot_due, 0, node, brokers_[node].life);
@@ -65,9 +65,12 @@ void Controller::life_changed(ProcessId process, LifeChange change) {
   evaluate();
 }
 
-void Controller::died(NodeIndex node, bool power_loss) {
+/// A killed broker leaves no clean-shutdown file, by which its next registration would tell that it has all
+/// it had (BrokerLifecycleManager, CleanShutdownFileHandler).
+void Controller::died(NodeIndex node) {
   Broker& b = brokers_[node];
-  b.unclean = b.unclean || power_loss;
+  b.unclean = b.unclean || !b.exiting;
+  b.exiting = false;
   b.booted = b.registered = false;
   ++b.life;
 }
@@ -262,6 +265,7 @@ void Controller::exit(NodeIndex node) {
     Replica* replica = partition == nullptr ? nullptr : partition->replica(node);
     if (replica != nullptr) replica->log.flush();
   }
+  brokers_[node].exiting = true;
   world_.kill(process, false);
 }
 

@@ -35,13 +35,14 @@ class Controller final : public Component {
     bool fenced = false;
     bool silent = false;      ///< its heartbeats do not come
     bool leaving = false;     ///< in controlled shutdown
-    bool unclean = false;     ///< lost power since it registered
+    bool exiting = false;     ///< its controlled shutdown is over: it ends properly
+    bool unclean = false;     ///< ended in another way since it registered
     std::uint32_t life = 0;   ///< voids the start-up of a process that died meanwhile
     std::uint32_t token = 0;  ///< voids what was scheduled for its session
     Instant beats_from = {};  ///< a heartbeat then, and each interval after
   };
 
-  void died(NodeIndex node, bool power_loss);
+  void died(NodeIndex node);
   void exit(NodeIndex node);
   void evaluate();
   bool can_lead(NodeIndex node) const;
