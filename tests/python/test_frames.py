@@ -29,8 +29,10 @@ NATS_UP = [
     b"PUB $JS.API.CONSUMER.MSG.NEXT.requests.embed _INBOX.a.9 0\r\n\r\n",
     b"PUB $JS.ACK.requests.embed.1.1.1.5.0 4\r\n+ACK\r\n",
     b"PUB plain 2\r\nhi\r\n",
+    b'PUB $JS.API.CONSUMER.CREATE.requests _INBOX.a.1 48\r\n{"config":{"deliver_subject":"_INBOX.pushed.1"}}\r\n',
+    b'PUB $JS.API.CONSUMER.CREATE.requests.c _INBOX.a.2 32\r\n{"config":{"durable_name":"c"}} \r\n',
 ]
-NATS_KINDS = ["", "", "", "publish", "publish", "pull", "ack", ""]
+NATS_KINDS = ["", "", "", "publish", "publish", "pull", "ack", "", "pull", ""]
 
 
 def pieces(whole: bytes, cuts: list[int]) -> list[bytes]:
@@ -73,6 +75,25 @@ def test_one_nats_answer_is_lost_and_the_next_to_the_same_inbox_passes() -> None
     nats.lose_answer(frame)
     answer, other = b"MSG _INBOX.a.7 1 2\r\n{}\r\n", b"HMSG _INBOX.a.8 1 12 14\r\nNATS/1.0\r\n\r\n{}\r\n"
     assert list(nats.answers(answer + other + answer)) == [other, answer]
+
+
+@pytest.mark.parametrize(
+    ("subscribed", "request_line"),
+    [
+        (b"SUB _INBOX.pushed.1  7\r\n", NATS_UP[8]),
+        (b"SUB _INBOX.a.* 7\r\n", NATS_UP[5]),
+    ],
+)
+def test_what_is_lost_of_a_pull_is_its_first_message(subscribed: bytes, request_line: bytes) -> None:
+    nats = Nats()
+    *_, frame = nats.requests(b"SUB other 6\r\n" + subscribed + request_line)
+    assert frame.kind == "pull"
+    nats.lose_answer(frame)
+    made = b"MSG _INBOX.b.1 2 2\r\n{}\r\n"
+    heartbeat = b"HMSG _INBOX.pushed.1 7 20 20\r\nNATS/1.0 100 Idl\r\n\r\n\r\n"
+    other = b"MSG requests.1 6 $JS.ACK.requests.c.1.1.1.5.0 2\r\nhi\r\n"
+    pulled = b"MSG requests.1 7 $JS.ACK.requests.d.1.1.1.5.0 2\r\nhi\r\n"
+    assert list(nats.answers(made + heartbeat + other + pulled + pulled)) == [made, heartbeat, other, pulled]
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("kafka", Kafka), ("nats", Nats)])

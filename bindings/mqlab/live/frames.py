@@ -64,9 +64,8 @@ class Dialect(ABC):
     @abstractmethod
     def _request(self, data: bytes) -> Frame: ...
 
-    @staticmethod
     @abstractmethod
-    def _token(data: bytes) -> str:
+    def _token(self, data: bytes) -> str:
         """By which request's token an answer is known."""
 
 
@@ -88,13 +87,17 @@ class Kafka(Dialect):
             self.owner = data[14 : 14 + name_bytes].decode(errors="replace")
         return Frame(data, KAFKA_REQUESTS.get(key, ""), str(correlation))
 
-    @staticmethod
-    def _token(data: bytes) -> str:
+    def _token(self, data: bytes) -> str:
         return str(struct.unpack_from(">i", data, 4)[0])
 
 
 class Nats(Dialect):
     """Lines; PUB, HPUB, MSG and HMSG are followed by as many bytes as their last word says, and a line end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._subscribed: dict[str, str] = {}  # number of the subscription → subject
+        self._pulled: dict[str, str] = {}  # number of the subscription → token of the request whose answer is lost
 
     @staticmethod
     def _length(buffer: bytes) -> int | None:
@@ -112,11 +115,25 @@ class Nats(Dialect):
         verb = words[0].upper() if words else ""
         if verb == "CONNECT":
             self.owner = str(json.loads(data[len("CONNECT") :]).get("name", ""))
+        if verb == "SUB":
+            self._subscribed[words[-1]] = words[1]
         if verb not in ("PUB", "HPUB"):
             return Frame(data, "")
         payload_words = 1 if verb == "PUB" else 2  # sizes: HPUB names its headers' too
         reply = words[2] if len(words) == 3 + payload_words else ""
+        if words[1].startswith("$JS.API.CONSUMER.CREATE."):
+            return self._subscribing(data)
         return Frame(data, self._kind(words[1], reply), reply)
+
+    @staticmethod
+    def _subscribing(data: bytes) -> Frame:
+        """Where a push consumer is made, what comes of it is what is pushed."""
+        body = data[data.find(b"\r\n") + 2 :]
+        try:
+            subject = json.loads(body[body.find(b"{") :])["config"].get("deliver_subject", "")
+        except (ValueError, KeyError):  # the server will say so
+            subject = ""
+        return Frame(data, "pull" if subject else "", subject)
 
     @staticmethod
     def _kind(subject: str, reply: str) -> str:
@@ -126,10 +143,20 @@ class Nats(Dialect):
             return "pull"
         return "publish" if reply and not subject.startswith("$JS.") else ""
 
-    @staticmethod
-    def _token(data: bytes) -> str:
-        words = data[: data.find(b"\r\n")].decode(errors="replace").split()
-        return words[1] if words and words[0].upper() in ("MSG", "HMSG") else ""
+    def lose_answer(self, frame: Frame) -> None:
+        """Messages of a stream come under their own subject: by the number of the subscription it is known whose."""
+        super().lose_answer(frame)
+        if frame.kind == "pull":
+            subjects = (frame.token, f"{frame.token.rpartition('.')[0]}.*")
+            self._pulled = {number: frame.token for number, subject in self._subscribed.items() if subject in subjects}
+
+    def _token(self, data: bytes) -> str:
+        line, _, rest = data.partition(b"\r\n")
+        words = line.decode(errors="replace").split()
+        if not words or words[0].upper() not in ("MSG", "HMSG") or rest.startswith(b"NATS/1.0 100"):
+            return ""  # a heartbeat or a mark of flow control answers nothing
+        of_stream = len(words) > 4 and words[3].startswith("$JS.ACK.")
+        return self._pulled.get(words[2], "") if of_stream else words[1]
 
 
 def dialect_of(kind: str) -> Dialect:

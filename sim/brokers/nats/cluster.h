@@ -72,6 +72,7 @@ class NatsCluster final : public Cluster {
   /// At that server.
   void process(ProcessId node, Packet* packet);
   void reply(ProcessId from, Packet* packet, Duration extra = {});
+  void discard(Packet* packet);
   /// A word about a pull request instead of messages.
   void refuse(ProcessId from, Connection* connection, std::uint32_t epoch, std::uint32_t port,
               std::uint32_t generation, std::uint32_t serial, std::uint16_t status, bool lost = false);
@@ -108,7 +109,6 @@ class NatsCluster final : public Cluster {
   void carry_out(Op* op, const Packet& packet, Packet*& answers);
   void led_by_nobody(Op* op, ProcessId here, const Packet& packet, Packet*& answers);
   void nobody(Op* op, const Packet& packet, Packet*& answers);
-  void discard(Packet* packet);
   void servers_clients_gone(ProcessId node);
 
   World& world_;

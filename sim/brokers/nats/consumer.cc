@@ -1,6 +1,7 @@
 #include "sim/brokers/nats/consumer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/brokers/nats/cluster.h"
 #include "sim/brokers/nats/stream.h"
@@ -64,6 +65,7 @@ bool Consumer::create(Op* op) {
   start_over();
   exists_ = true;
   serial_ = op->serial;
+  loses_first_ = std::exchange(op->answer_lost, false);
   if (op->sequence > 0) {
     next_ = op->sequence;
   } else if (op->deliver == DeliverPolicy::new_only) {

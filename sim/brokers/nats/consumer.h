@@ -119,6 +119,7 @@ class Consumer {
   static Flow flow_anew();
   std::uint32_t fill(Delivery& delivery, std::int64_t sequence, std::uint32_t port);
   void send_out(Delivery* delivery);
+  void send_pushed(Delivery* delivery);
   bool acks() const { return values_.ack != AckPolicy::none; }
   Pending* at(std::int64_t sequence);
   bool serve_next_request();
@@ -183,8 +184,9 @@ class Consumer {
   std::uint32_t timer_generation_ = 0;
   Vec<Subscriber> subscribers_;
   Flow flow_;
-  std::uint32_t marks_ = 0;  ///< sent in all
-  Vec<Op*> limbo_;           ///< replicated, no quorum: not yet agreed on
+  std::uint32_t marks_ = 0;   ///< sent in all
+  bool loses_first_ = false;  ///< a fault: of what it pushes from its creation on
+  Vec<Op*> limbo_;            ///< replicated, no quorum: not yet agreed on
 
   Stored stored_;
   Instant written_at_ = {-1'000'000'000};  ///< when the state is, or was last, written

@@ -44,15 +44,29 @@ void Consumer::push() {
     flow_.sent = cluster_.world().now();
     mark_flow(to, fill(*to.delivery, sequence, to.port));
     if (to.delivery != nullptr && to.delivery->bytes >= most_at_once) {
-      send_out(to.delivery);
+      send_pushed(to.delivery);
       to.delivery = nullptr;
     }
     after_update();
   }
   for (Subscriber& to : subscribers_) {
-    if (to.delivery != nullptr) send_out(to.delivery);
+    if (to.delivery != nullptr) send_pushed(to.delivery);
     to.delivery = nullptr;
   }
+}
+
+/// A fault takes the first message of a creation: its client finds it missing by the number of the next one,
+/// or of a heartbeat. [nats.c: src/js.c jsSub_checkOrderedMsg, jsSub_processSequenceMismatch]
+void Consumer::send_pushed(Delivery* d) {
+  if (loses_first_) {
+    loses_first_ = false;
+    d->messages.erase(d->messages.begin());
+    ++d->first_sequence;
+    cluster_.world().after(values_.heartbeat, cluster_.node(stream_.replicas().leader()), NodeEvent::idle, 0,
+                           index_, 0);
+    if (d->messages.empty() && d->flow_mark == 0) return cluster_.discard(d);
+  }
+  send_out(d);
 }
 
 Delivery* Consumer::delivery_to(const Subscriber& to) {
@@ -65,9 +79,9 @@ Delivery* Consumer::delivery_to(const Subscriber& to) {
   return d;
 }
 
-/// Of the heartbeats only those are played out that find a mark unconfirmed: they carry it once more, and the
-/// client confirms it at once, as its first copy may have been lost with a connection. [sendIdleHeartbeat:
-/// Nats-Consumer-Stalled; nats.c: src/conn.c natsConn_processMsg]
+/// Of the heartbeats only those are played out that may find a message missing (mark 0), or a mark
+/// unconfirmed: they carry it once more, and the client confirms it at once, as its first copy may have been
+/// lost with a connection. [sendIdleHeartbeat: Nats-Consumer-Stalled; nats.c: src/conn.c natsConn_processMsg]
 void Consumer::idle(std::uint32_t mark) {
   if (mark != flow_.mark || !exists_) return;
   const Instant due = flow_.sent + values_.heartbeat;
@@ -79,6 +93,7 @@ void Consumer::idle(std::uint32_t mark) {
     send_out(beat);
     flow_.sent = world.now();
   }
+  if (mark == 0) return;
   world.schedule(std::max(flow_.sent, world.now() - values_.heartbeat) + values_.heartbeat,
                  cluster_.node(stream_.replicas().leader()), NodeEvent::idle, 0, index_, mark);
 }
@@ -98,7 +113,7 @@ void Consumer::mark_flow(Subscriber& to, std::uint32_t bytes) {
   if (flow_.mark == 0 && flow_.under_way > flow_.window / 2) {
     flow_.marked = flow_.under_way;
     flow_.mark = to.delivery->flow_mark = ++marks_;
-    send_out(to.delivery);  // the mark comes right behind this message
+    send_pushed(to.delivery);  // the mark comes right behind this message
     to.delivery = nullptr;
     cluster_.world().after(values_.heartbeat, cluster_.node(stream_.replicas().leader()), NodeEvent::idle, 0,
                            index_, flow_.mark);

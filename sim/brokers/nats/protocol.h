@@ -66,7 +66,7 @@ struct Connection {
 struct Op {
   Op* next = nullptr;
   OpKind kind = OpKind::publish;
-  bool answer_lost = false;  ///< a fault: carry it out, send nothing back
+  bool answer_lost = false;  ///< a fault: carry it out, send nothing back; create: lose the first message
   bool no_wait = false;      ///< pull: one shot, ends with the last message there is
   bool confirm =
       false;  ///< ack, nack …: the client waits for a reply; create: it is told when nobody is there
