@@ -23,6 +23,8 @@ import org.apache.kafka.common.serialization.*;
  * poll C TOPIC                number of records of the first poll that returns some
  * committed C TOPIC           the group's committed offset, or "none"
  * sync C                      commitSync
+ * moves C                     what it was given (+) and had to give back (-) since it was asked last, in order
+ * epochs TOPIC                of the producers that have written to it
  * end TOPIC                   the log's end offset; stable TOPIC: the last stable one
  * timed REQUEST               {"ms": …, "answer": …}
  * close NAME
@@ -34,6 +36,7 @@ public final class Probe {
   private final Map<String, KafkaProducer<byte[], byte[]>> producers = new HashMap<>();
   private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new HashMap<>();
   private final Map<String, List<java.util.concurrent.Future<RecordMetadata>>> posted = new HashMap<>();
+  private final Map<String, List<Object>> moved = new HashMap<>();  // consumer: partitions, as it was told of them
   private final Set<String> made = new HashSet<>();  // topics, to be removed
   private final Admin admin;
 
@@ -85,6 +88,8 @@ public final class Probe {
       case "poll": return poll(w[1], w[2]);
       case "committed": return committed(w[1], w[2]);
       case "sync": consumers.get(w[1]).commitSync(); return "ok";
+      case "moves": return moves(w[1]);
+      case "epochs": return epochs(w[1]);
       case "end": return end(w[1], org.apache.kafka.common.IsolationLevel.READ_UNCOMMITTED);
       case "stable": return end(w[1], org.apache.kafka.common.IsolationLevel.READ_COMMITTED);
       case "timed": return timed(Arrays.copyOfRange(w, 1, w.length));
@@ -98,6 +103,7 @@ public final class Probe {
     new ArrayList<>(producers.keySet()).forEach(this::close);
     new ArrayList<>(consumers.keySet()).forEach(this::close);
     posted.clear();
+    moved.clear();
     if (!made.isEmpty()) admin.deleteTopics(made).all().get();
     made.clear();
     return "ok";
@@ -171,8 +177,43 @@ public final class Probe {
 
   private KafkaConsumer<byte[], byte[]> subscribed(String name, String topic) {
     KafkaConsumer<byte[], byte[]> consumer = consumers.get(name);
-    if (consumer.subscription().isEmpty()) consumer.subscribe(List.of(topic));
+    if (consumer.subscription().isEmpty()) consumer.subscribe(List.of(topic), notes(name));
     return consumer;
+  }
+
+  private ConsumerRebalanceListener notes(String name) {
+    List<Object> told = moved.computeIfAbsent(name, unused -> new ArrayList<>());
+    return new ConsumerRebalanceListener() {
+      @Override
+      public void onPartitionsAssigned(Collection<TopicPartition> given) {
+        note("+", given);
+      }
+
+      @Override
+      public void onPartitionsRevoked(Collection<TopicPartition> taken) {
+        note("-", taken);
+      }
+
+      private void note(String sign, Collection<TopicPartition> places) {
+        places.stream().map(place -> sign + place.partition()).sorted().forEach(told::add);
+      }
+    };
+  }
+
+  private List<Object> moves(String name) {
+    List<Object> told = moved.getOrDefault(name, List.of());
+    List<Object> found = new ArrayList<>(told);
+    told.clear();
+    return found;
+  }
+
+  private List<Object> epochs(String topic) throws Exception {
+    TopicPartition place = new TopicPartition(topic, 0);
+    List<Object> found = new ArrayList<>();
+    for (var one : admin.describeProducers(List.of(place)).partitionResult(place).get().activeProducers()) {
+      found.add(one.producerEpoch());
+    }
+    return found;
   }
 
   private List<Object> read(String name, String topic, long millis) {
