@@ -77,6 +77,8 @@ class Admin {
   /// The node, from 1, that leads a place now; 0 = none.
   virtual std::uint32_t leader(PlaceId place) = 0;
   virtual void audit(AuditSink& sink) = 0;
+  /// Makes the partitions that a topic is to get during the run. Throws PortError.
+  virtual void grow(TopicId topic) = 0;
   /// For the environment of a result: "nats.c 3.4.1".
   virtual std::string client_version() const = 0;
 };

@@ -16,6 +16,10 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || named(names, name);
 }
 
+bool any_topic_named(const Topology& topology, const std::vector<std::string>& names) {
+  return std::ranges::any_of(topology.topics, [&](const TopicInfo& t) { return named(names, t.name); });
+}
+
 /// Which processes' rows are anchors: those of the stages, workloads and observers that the menu names;
 /// of all stages where it names none, or only brokers.
 bool anchors_at(const Scenario& scenario, const Topology& topology, const ProcessInfo& process) {
@@ -42,7 +46,7 @@ void collect_deeds(const Scenario& scenario, const Topology& topology, Candidate
       });
   const auto add = [&](Action action, const std::string& target, Duration heal) {
     found.deeds.push_back(
-        {action, target, heal, target.empty() ? std::vector<ProcessId>{} : topology.group(target)});
+        {action, target, heal, target.empty() ? std::vector<ProcessId>{} : topology.group(target), no_topic});
   };
   const auto scale = [&](Action action) {
     for (const ProcessInfo& p : topology.processes) {
@@ -50,14 +54,20 @@ void collect_deeds(const Scenario& scenario, const Topology& topology, Candidate
       if (fits && (listed(menu.targets, p.group) || named(menu.targets, p.name))) add(action, p.name, {});
     }
   };
-  for (const Action action : menu.menu) {
-    if (of_scale(action)) {
-      scale(action);
-      continue;
+  const auto grow = [&] {
+    for (TopicId t = 0; t < topology.topics.size(); ++t) {
+      const TopicInfo& topic = topology.topics[t];
+      if (topic.grows() && (named(menu.targets, topic.name) || !any_topic_named(topology, menu.targets)))
+        found.deeds.push_back({Action::add_partitions, topic.name, {}, {topology.lab}, t});
     }
+  };
+  for (const Action action : menu.menu) {
+    if (of_scale(action)) scale(action);
+    if (action == Action::add_partitions) grow();
+    if (for_good(action)) continue;
     for (const Duration heal : heals) {
       if (of_request(action)) {
-        found.request_deeds.push_back({action, "", heal, {}});
+        found.request_deeds.push_back({action, "", heal, {}, no_topic});
         continue;
       }
       const bool brokers_only = action == Action::power_loss || of_disk(action);
@@ -211,6 +221,7 @@ Fault Candidates::to_fault(const Choice& choice) const {
   fault.nth = choice.anchor->nth;
   fault.action = choice.deed->action;
   fault.targets = choice.deed->targets;
+  fault.grown = choice.deed->grown;
   fault.heal = choice.deed->heal;
   return fault;
 }

@@ -28,6 +28,7 @@ struct Deed {
   std::string target;  ///< empty = the anchored process
   Duration heal = {};
   std::vector<ProcessId> targets;  ///< the same as numbers
+  TopicId grown = no_topic;
 };
 
 /// A stage or workload at whose steps faults may happen.

@@ -53,7 +53,7 @@ class Teller {
   std::string tell(const Row& row) {
     switch (row.kind) {
       case Kind::fault:
-        return std::string(done_to(static_cast<Action>(row.aux))) + duration(row);
+        return std::string(done_to(static_cast<Action>(row.aux))) + duration(row) + to_topic(row);
       case Kind::heal:
         return std::string(after(static_cast<Action>(row.aux)));
       case Kind::commit:
@@ -114,6 +114,10 @@ class Teller {
     return "";
   }
 
+  std::string to_topic(const Row& row) const {
+    if (row.place == no_place || static_cast<Action>(row.aux) != Action::add_partitions) return "";
+    return " to " + topology_.topics[topology_.places[row.place].topic].name;
+  }
   static std::string duration(const Row& row) {
     return row.position > 0 ? " for " + format_duration(Duration{row.position}) : "";
   }
@@ -143,6 +147,8 @@ class Teller {
         return "BEGINS, A FURTHER INSTANCE";
       case Action::scale_in:
         return "IS TO STOP FOR GOOD";
+      case Action::add_partitions:
+        return "ADDS PARTITIONS";
     }
     return "";
   }

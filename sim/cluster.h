@@ -39,6 +39,12 @@ class Cluster {
   virtual ProcessId leader(PlaceId place) const = 0;
   /// After the quiet point: audit and audit_end rows for all its places, offset audits for its groups.
   virtual void audit() = 0;
+  /// Whether a topic has all its partitions. grow() makes those that are missing.
+  virtual bool grown(TopicId topic) const {
+    (void)topic;
+    return true;
+  }
+  virtual void grow(TopicId topic) { (void)topic; }
   /// A node's disk has room again; true when it does not go on before it was started anew.
   virtual bool restarts_for_room(ProcessId node) {
     (void)node;

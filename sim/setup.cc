@@ -51,7 +51,8 @@ void check_faults(const Scenario& s) {
       throw ScenarioError(
           s.file, line, "fault.action",
           "\"clock_jump\" is not modelled: kill, restart, pause, "
-          "power_loss, partition, delay, drop_response, reset, disk_full, scale_out and scale_in are");
+          "power_loss, partition, delay, drop_response, reset, disk_full, scale_out, scale_in and "
+          "add_partitions are");
     }
   };
   for (const Action action : s.menu.menu) check(action, 0);

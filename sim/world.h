@@ -209,7 +209,8 @@ class World {
   bool at_rest() const;
   void finish();
   Gate inject(const Fault& fault, ProcessId process);
-  bool may_hit(Action action, ProcessId target) const;
+  bool may_hit(const Fault& fault, ProcessId target) const;
+  PlaceId first_new_place(TopicId topic) const;
   Gate strike(const Fault& fault, ProcessId target, ProcessId current);
   void set_cut(const Fault& fault, ProcessId target, bool cut);
   void heal(std::uint32_t fault, ProcessId target);

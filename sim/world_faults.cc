@@ -41,8 +41,10 @@ Gate World::anchored(const Row& row) {
 }
 
 RequestFault World::request(Process& process, RequestKind kind) {
+  const Instant before = state_->last_activity;
   Row& line = row(process.self(), Kind::request, Phase::invoke);
   line.code = static_cast<std::uint16_t>(kind);
+  if (kind == RequestKind::metadata) state_->last_activity = before;  // idle clients ask now and then
   state_->request_fault = {};
   const Row copy = line;
   if (anchored(copy) == Gate::die) process.die_soon();
@@ -53,13 +55,14 @@ Gate World::inject(const Fault& fault, ProcessId process) {
   const auto number = static_cast<std::uint32_t>(&fault - faults_.data());
   Gate gate = Gate::go;
   const auto hit = [&](ProcessId target) {
-    if (target == no_process || !may_hit(fault.action, target)) return;
+    if (target == no_process || !may_hit(fault, target)) return;
     Row& line = row(target, Kind::fault, Phase::ok);
     line.position = fault.heal.ns;
     line.aux = static_cast<std::int64_t>(fault.action);
     line.code = static_cast<std::uint16_t>(number);
+    if (fault.grown != no_topic) line.place = first_new_place(fault.grown);
     gate = std::max(gate, strike(fault, target, process));
-    if (of_scale(fault.action)) return;  // for good
+    if (for_good(fault.action)) return;
     ++state_->active_faults;
     after(fault.heal, *state_->heals, Heals::heal, target, number);
   };
@@ -73,11 +76,18 @@ Gate World::inject(const Fault& fault, ProcessId process) {
   return gate;
 }
 
-/// A spare begins once, and nothing else befalls it before. A stage keeps one instance.
-bool World::may_hit(Action action, ProcessId target) const {
+PlaceId World::first_new_place(TopicId topic) const {
+  const TopicInfo& info = setup_.topology.topics[topic];
+  return info.first_place + info.at_first;
+}
+
+/// A spare begins once, and nothing else befalls it before. A stage keeps one instance. A topic grows once.
+bool World::may_hit(const Fault& fault, ProcessId target) const {
   const auto& processes = setup_.topology.processes;
-  if (state_->lives[target].begun == (action == Action::scale_out)) return false;
-  if (action != Action::scale_in) return true;
+  if (fault.grown != no_topic)
+    return !state_->clusters[setup_.topology.topics[fault.grown].broker]->grown(fault.grown);
+  if (state_->lives[target].begun == (fault.action == Action::scale_out)) return false;
+  if (fault.action != Action::scale_in) return true;
   for (std::size_t p = 0; p < processes.size(); ++p) {
     const Life& life = state_->lives[p];
     if (p != target && processes[p].group == processes[target].group && life.begun && !life.retired)
@@ -126,6 +136,9 @@ Gate World::strike(const Fault& fault, ProcessId target, ProcessId current) {
     case Action::scale_in:
       state_->lives[target].retired = true;
       if (alive(target)) state_->processes[target]->stop();
+      return Gate::go;
+    case Action::add_partitions:
+      state_->clusters[setup_.topology.topics[fault.grown].broker]->grow(fault.grown);
       return Gate::go;
     case Action::clock_jump:
       break;
@@ -185,6 +198,7 @@ void World::heal(std::uint32_t number, ProcessId target) {
     case Action::clock_jump:
     case Action::scale_out:
     case Action::scale_in:
+    case Action::add_partitions:
       break;
   }
 }

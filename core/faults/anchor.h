@@ -76,6 +76,7 @@ struct Fault {
   std::uint32_t nth = 1;
   Action action = Action::kill;
   std::vector<ProcessId> targets;  ///< empty = the process whose row matched
+  TopicId grown = no_topic;        ///< add_partitions: to this topic; told of the lab
   PlaceId leader_of = no_place;    ///< target is this partition's leader at that moment
   /// Partition with named sides; both empty: between the target and the brokers.
   std::vector<ProcessId> side_a, side_b;

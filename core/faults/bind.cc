@@ -18,7 +18,7 @@ class Binder {
     fault.action = spec_.action;
     fault.heal = spec_.heal;
     spec_.at.time ? bind_time(fault) : bind_step(fault);
-    bind_target(fault);
+    spec_.action == Action::add_partitions ? bind_topic(fault) : bind_target(fault);
     check_disk(fault);
     bind_scale(fault);
     bind_sides(fault);
@@ -67,6 +67,21 @@ class Binder {
       fail("target", std::string(name_of(fault.action)) +
                          " happens to the disk of a broker node; name one, or \"leader of TOPIC/0\"");
     }
+  }
+
+  void bind_topic(Fault& fault) const {
+    std::vector<std::string> names;
+    for (TopicId i = 0; i < topology_.topics.size(); ++i) {
+      if (!topology_.topics[i].grows()) continue;
+      if (topology_.topics[i].name == spec_.target) fault.grown = i;
+      names.push_back(topology_.topics[i].name);
+    }
+    if (fault.grown == no_topic) {
+      fail("target",
+           quoted(spec_.target) + " is no topic with more_partitions" +
+               (names.empty() ? "; give it more_partitions = 1" : "; " + suggestion(spec_.target, names)));
+    }
+    fault.targets = {topology_.lab};
   }
 
   /// A stage's name means its spares where one is to begin. No target: the spares of the anchored stage, or

@@ -88,8 +88,8 @@ void check_totals(const Scenario& s) {
       fail_at(s.file, 0, "",
               std::to_string(n) + " " + std::string(what) + ": at most " + std::to_string(most));
   };
-  at_most(total(s.topics, [](const TopicSpec& t) { return t.partitions; }), limits::partitions,
-          "partitions in all");
+  at_most(total(s.topics, [](const TopicSpec& t) { return t.partitions + t.more_partitions; }),
+          limits::partitions, "partitions in all");
   at_most(total(s.brokers, [](const BrokerSpec& b) { return b.nodes; }) +
               total(s.workloads, [](const WorkloadSpec& w) { return w.producers; }) +
               total(s.stages, [](const StageSpec& g) { return g.instances + g.spares; }) +
@@ -122,6 +122,9 @@ void check_target(const Section& section, std::string_view key, const std::strin
     return check_leader(section, key, std::string_view(target).substr(leader.size()), scenario);
   for (const BrokerSpec& broker : scenario.brokers) {
     if (target == name_of(broker.kind)) return;
+  }
+  for (const TopicSpec& topic : scenario.topics) {
+    if (topic.more_partitions > 0 && target == topic.name) return;  // for add_partitions
   }
   check_process(section, key, target, scenario);
 }

@@ -40,7 +40,8 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
 
     {"topic", "name", "name", "required", ""},
     {"topic", "broker", "name", "(the only broker)", ""},
-    {"topic", "partitions", "integer 1 to 4096", "1", ""},
+    {"topic", "partitions", "integer 1 to 4096", "1", "when a run begins"},
+    {"topic", "more_partitions", "integer 0 to 4095", "0", "made when an add_partitions strikes the topic"},
     {"topic", "replication", "integer, at most the broker's nodes", "1", "replicas of each partition"},
     {"topic", "properties", "map", "", "the topic's own settings"},
 
@@ -147,13 +148,14 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
     {"fault", "at", "table, or a duration", "required", "when"},
     {"fault", "action", "action", "required",
      "kill, restart, pause, power_loss, partition, delay, drop_response, reset, disk_full, clock_jump, "
-     "scale_out (a spare of a stage begins) or scale_in (an instance stops by SIGTERM)"},
+     "scale_out (a spare of a stage begins), scale_in (an instance stops by SIGTERM), add_partitions (to a "
+     "topic)"},
     {"fault", "target", "name", "\"\"",
      "a process, a stage, workload or broker, \"leader of TOPIC/0\"; none: the process of `at`"},
     {"fault", "between", "list of two", "[]",
      "partition: the two sides, each names with commas, or \"rest\""},
     {"fault", "heal", "duration", "\"1s\"",
-     "how long it lasts; kill: until the restart; scale_out and scale_in: for good, without it"},
+     "how long it lasts; kill: until the restart; scale_out, scale_in, add_partitions: for good, without it"},
 
     {"fault.at", "time", "duration", "", "so long after the start"},
     {"fault.at", "process", "name", "", "a process, or a stage, workload or observer: any of its processes"},

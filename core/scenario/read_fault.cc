@@ -78,9 +78,9 @@ FaultSpec read_one(const Section& s, const Scenario& scenario) {
   if (fault.at.time && fault.target.empty() && fault.between.empty()) {
     s.fail("target", "missing: at a time there is no process of its own to hit");
   }
-  if (of_scale(fault.action) && s.has("heal"))
+  if (for_good(fault.action) && s.has("heal"))
     s.fail("heal", std::string(name_of(fault.action)) + " is for good: leave it out");
-  fault.heal = of_scale(fault.action) ? Duration{} : s.duration("heal", fault.heal);
+  fault.heal = for_good(fault.action) ? Duration{} : s.duration("heal", fault.heal);
   fault.line = s.line();
   return fault;
 }

@@ -45,6 +45,8 @@ TopicSpec read_topic(const Section& s, const Scenario& scenario) {
   topic.broker = broker.name;
   if (broker.kind == BrokerKind::nats) s.fail("broker", "NATS has streams, not topics: write [[streams]]");
   topic.partitions = static_cast<std::uint32_t>(s.integer("partitions", 1, 1, limits::partitions_per_topic));
+  topic.more_partitions = static_cast<std::uint32_t>(
+      s.integer("more_partitions", 0, 0, limits::partitions_per_topic - topic.partitions));
   topic.replication = static_cast<std::uint32_t>(s.integer("replication", 1, 1, limits::nodes));
   check_replicas(s, "replication", topic, broker);
   topic.properties = s.properties("properties");

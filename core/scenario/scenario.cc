@@ -89,6 +89,8 @@ std::string_view name_of(Action action) {
       return "scale_out";
     case Action::scale_in:
       return "scale_in";
+    case Action::add_partitions:
+      return "add_partitions";
   }
   return "";
 }

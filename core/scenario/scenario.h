@@ -47,6 +47,7 @@ struct TopicSpec {
   std::string broker;
   bool stream = false;
   std::uint32_t partitions = 1;
+  std::uint32_t more_partitions = 0;  ///< made when an add_partitions strikes
   std::uint32_t replication = 1;
   std::vector<std::string> subjects;  ///< streams; default: NAME.>
   Properties properties;
@@ -161,10 +162,11 @@ enum class Action : std::uint8_t {
   reset,      ///< the connection a request went out on breaks
   disk_full,  ///< of a broker node: no block is free any more
   clock_jump,
-  scale_out,  ///< a spare instance of a stage begins, for good
-  scale_in,   ///< an instance of a stage is told to stop (SIGTERM), for good
+  scale_out,       ///< a spare instance of a stage begins, for good
+  scale_in,        ///< an instance of a stage is told to stop (SIGTERM), for good
+  add_partitions,  ///< to a Kafka topic, for good
 };
-inline constexpr Action last_action = Action::scale_in;
+inline constexpr Action last_action = Action::add_partitions;
 
 /// Where in the run something happens: at a time, or when a row like this is written.
 struct AnchorSpec {
@@ -247,8 +249,10 @@ constexpr bool of_request(Action action) {
 }
 /// Happens to a disk, and only brokers have one.
 constexpr bool of_disk(Action action) { return action == Action::disk_full; }
-/// No fault but what operators do to a stage; it has no end.
+/// No faults but what operators do to a stage, or to a topic.
 constexpr bool of_scale(Action action) { return action == Action::scale_out || action == Action::scale_in; }
+/// It has no end.
+constexpr bool for_good(Action action) { return of_scale(action) || action == Action::add_partitions; }
 std::string_view name_of(Action action);
 
 }  // namespace mqlab

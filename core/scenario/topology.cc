@@ -70,7 +70,8 @@ Topology::Topology(const Scenario& s) {
     const auto broker = std::find_if(s.brokers.begin(), s.brokers.end(),
                                      [&](const auto& b) { return b.name == spec.broker; });
     add_topic(*this, {spec.name, spec.stream ? TopicKind::stream : TopicKind::topic,
-                      static_cast<std::uint32_t>(broker - s.brokers.begin()), i, 0, spec.partitions});
+                      static_cast<std::uint32_t>(broker - s.brokers.begin()), i, 0,
+                      spec.partitions + spec.more_partitions, spec.partitions});
   });
   each(s.stages, [&](auto, const StageSpec& g) {
     if (!g.store.empty() && topic(g.store) == no_topic)

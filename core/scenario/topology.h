@@ -30,7 +30,10 @@ struct TopicInfo {
   std::uint32_t broker = 0;  ///< into Scenario::brokers
   std::uint32_t index = 0;   ///< into Scenario::topics; not for stores
   PlaceId first_place = 0;
-  std::uint32_t partitions = 1;
+  std::uint32_t partitions = 1;  ///< once all have been made
+  std::uint32_t at_first = 1;    ///< of them, when a run begins
+
+  bool grows() const { return at_first < partitions; }
 };
 
 struct PlaceInfo {

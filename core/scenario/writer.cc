@@ -106,6 +106,7 @@ class Writer {
     value("name", text(t.name));
     value("broker", text(t.broker));
     if (!t.stream) value("partitions", t.partitions);
+    if (t.more_partitions > 0) value("more_partitions", t.more_partitions);
     value(t.stream ? "replicas" : "replication", t.replication);
     if (t.stream) value("subjects", list(t.subjects));
     map(t.stream ? "streams.properties" : "topics.properties", t.properties);
@@ -239,7 +240,7 @@ class Writer {
     value("action", text(name_of(f.action)));
     if (!f.target.empty()) value("target", text(f.target));
     if (!f.between.empty()) value("between", list(f.between));
-    if (!of_scale(f.action)) value("heal", span(f.heal));
+    if (!for_good(f.action)) value("heal", span(f.heal));
   }
 
   void write(const std::vector<ClaimSpec>& claims) {

@@ -18,7 +18,8 @@ class KafkaAdmin final : public Admin {
       : context_(context), names_(context.topology, context.tag) {
     for (const TopicInfo& topic : context.topology.topics) {
       if (topic.kind != TopicKind::topic || topic.broker != context.broker) continue;
-      for (std::uint32_t p = 0; p < topic.partitions; ++p) places_.push_back({topic.first_place + p, -1});
+      for (std::uint32_t p = 0; p < topic.partitions; ++p)
+        (p < topic.at_first ? places_ : later_).push_back({topic.first_place + p, -1});
     }
   }
 
@@ -73,7 +74,14 @@ class KafkaAdmin final : public Admin {
     return found == view.leaders.end() || found->second < 0 ? 0 : static_cast<std::uint32_t>(found->second);
   }
 
+  void grow(TopicId topic) override {
+    const ClientPtr client = lab_producer(access(), "");
+    add_partitions(client.get(), names_.topic(topic), context_.topology.topics[topic].partitions, timeout_ms);
+  }
+
   void audit(AuditSink& sink) override {
+    if (!later_.empty()) note_made(look(all().get(), nodes(), prefix(), timeout_ms));
+    for (const PlacePosition& p : later_) sink.end(p.place, {0, 0}, 0, true);
     const ListPtr partitions = names_.list(places_, false);
     const auto start = offsets_at(all().get(), partitions.get(), RD_KAFKA_OFFSET_BEGINNING, timeout_ms);
     const auto end = offsets_at(all().get(), partitions.get(), RD_KAFKA_OFFSET_END, timeout_ms);
@@ -152,6 +160,20 @@ class KafkaAdmin final : public Admin {
     }
   }
 
+  bool led(const ClusterView& view, PlaceId place) const {
+    const PlaceInfo& info = context_.topology.places[place];
+    const auto found =
+        view.leaders.find({names_.topic(info.topic), static_cast<std::int32_t>(info.partition)});
+    return found != view.leaders.end() && found->second >= 0;
+  }
+  /// Partitions that were to be made later, and are there.
+  void note_made(const ClusterView& view) {
+    const auto made = std::stable_partition(later_.begin(), later_.end(),
+                                            [&](const PlacePosition& p) { return !led(view, p.place); });
+    places_.insert(places_.end(), made, later_.end());
+    later_.erase(made, later_.end());
+  }
+
   /// kafka UnifiedLog.logDirName
   std::string log_of(PlaceId place) const {
     const PlaceInfo& info = context_.topology.places[place];
@@ -160,7 +182,10 @@ class KafkaAdmin final : public Admin {
 
   SystemState ask_state() {
     SystemState state;
-    state.whole = look(all().get(), nodes(), prefix(), timeout_ms).whole;
+    const ClusterView view = look(all().get(), nodes(), prefix(), timeout_ms);
+    state.whole = view.whole;
+    note_made(view);
+    for (const PlacePosition& p : later_) state.places.push_back({p.place, 0, 0, -1, log_of(p.place)});
     const ListPtr partitions = names_.list(places_, false);
     const auto end = offsets_at(all().get(), partitions.get(), RD_KAFKA_OFFSET_END, timeout_ms);
     const auto stable = transactional()
@@ -201,8 +226,10 @@ class KafkaAdmin final : public Admin {
       std::vector<PlacePosition> inputs;
       for (const std::string& input : stage.inputs) {
         const TopicInfo& topic = context_.topology.topics[context_.topology.topic(input)];
-        for (std::uint32_t p = 0; topic.broker == context_.broker && p < topic.partitions; ++p)
-          inputs.push_back({topic.first_place + p, -1});
+        for (const PlacePosition& p : places_) {
+          if (topic.broker == context_.broker && p.place - topic.first_place < topic.partitions)
+            inputs.push_back({p.place, -1});
+        }
       }
       if (!inputs.empty())
         visit(s, tagged(named == nullptr ? stage.name : named->value, context_.tag), inputs);
@@ -244,7 +271,8 @@ class KafkaAdmin final : public Admin {
 
   AdminContext context_;
   Names names_;
-  std::vector<PlacePosition> places_;
+  std::vector<PlacePosition> places_;  ///< that are there
+  std::vector<PlacePosition> later_;   ///< that have not been made yet
   ClientPtr all_, committed_;
   std::map<std::string, ClientPtr> groups_;
 };

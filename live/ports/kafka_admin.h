@@ -25,6 +25,8 @@ ClientPtr lab_producer(const Access& access, const std::string& transactional_id
 /// Throws PortError unless every topic was made or was there.
 void create_topics(rd_kafka_t* client, const std::vector<TopicSpec>& topics, int timeout_ms);
 /// Topics and groups that are not there do not matter.
+/// Until the topic has `total` partitions.
+void add_partitions(rd_kafka_t* client, const std::string& topic, std::uint32_t total, int timeout_ms);
 void delete_topics(rd_kafka_t* client, const std::vector<std::string>& topics, int timeout_ms);
 void delete_groups(rd_kafka_t* client, const std::vector<std::string>& groups, int timeout_ms);
 

@@ -74,7 +74,8 @@ Consumer::Consumer(const PortContext& context, const Names& names, const Propert
   client_ = conf_.create(RD_KAFKA_CONSUMER);
   rd_kafka_poll_set_consumer(client_.get());
   commits_.reset(rd_kafka_queue_new(client_.get()));
-  if (info.role == Role::observer) {
+  observes_ = info.role == Role::observer;
+  if (observes_) {
     first_offset_ = first_offset(properties);
     for (const TopicId topic : inputs) {
       const TopicInfo& t = context.topology.topics[topic];
@@ -351,7 +352,11 @@ rd_kafka_resp_err_t Consumer::apply(bool assign, const rd_kafka_topic_partition_
 void Consumer::wait_to_hear_of(bool assigned, const rd_kafka_topic_partition_list_t* partitions) {
   for (const PlacePosition& p : names_.places(partitions)) {
     std::erase(silent_, p.place);
-    if (assigned) silent_.push_back(p.place);
+    const PlaceInfo& info = context_.topology.places[p.place];
+    // An observer takes all partitions there will be; the library begins to read one when it sees that it is
+    // there.
+    const bool yet_to_come = observes_ && info.partition >= context_.topology.topics[info.topic].at_first;
+    if (assigned && !yet_to_come) silent_.push_back(p.place);
   }
   reading_ = silent_.empty();
 }

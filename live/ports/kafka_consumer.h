@@ -85,6 +85,7 @@ class Consumer {
   std::atomic<bool> stopping_ = false;
   bool leaving_ = false;  ///< consumer thread, or after it has ended
   bool left_ = false;
+  bool observes_ = false;                ///< all partitions, without a group
   std::vector<PlacePosition> observed_;  ///< an observer's places, until they have been assigned
   std::vector<PlaceId> silent_;          ///< assigned, and nothing was heard of it yet; consumer thread only
   std::atomic<bool> reading_ = false;

@@ -117,6 +117,22 @@ void create_topics(rd_kafka_t* client, const std::vector<TopicSpec>& topics, int
   }
 }
 
+void add_partitions(rd_kafka_t* client, const std::string& topic, std::uint32_t total, int timeout_ms) {
+  char why[256];
+  rd_kafka_NewPartitions_t* wanted = rd_kafka_NewPartitions_new(topic.c_str(), total, why, sizeof why);
+  if (wanted == nullptr) throw PortError("topic " + topic + ": " + why);
+  const QueuePtr queue(rd_kafka_queue_new(client));
+  const OptionsPtr how = options(client, RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout_ms);
+  rd_kafka_CreatePartitions(client, &wanted, 1, how.get(), queue.get());
+  rd_kafka_NewPartitions_destroy(wanted);
+  const EventPtr event = answer(queue.get(), timeout_ms, "adding partitions");
+  std::size_t count = 0;
+  const auto** results =
+      rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(event.get()), &count);
+  for (std::size_t i = 0; i < count; ++i)
+    require(rd_kafka_topic_result_error(results[i]), "more partitions of " + topic);
+}
+
 void delete_topics(rd_kafka_t* client, const std::vector<std::string>& topics, int timeout_ms) {
   std::vector<rd_kafka_DeleteTopic_t*> unwanted;
   for (const std::string& topic : topics) unwanted.push_back(rd_kafka_DeleteTopic_new(topic.c_str()));

@@ -100,6 +100,10 @@ class NatsAdmin final : public Admin {
     }
   }
 
+  void grow(TopicId topic) override {
+    throw PortError("stream " + context_.topology.topics[topic].name + ": streams have no partitions");
+  }
+
   std::string client_version() const override { return std::string("nats.c ") + nats_GetVersion(); }
 
  private:

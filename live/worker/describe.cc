@@ -33,10 +33,11 @@ std::int64_t auto_commit_ns(BrokerKind kind, const Properties& consumer) {
              : milliseconds(consumer, "auto.commit.interval.ms", 5000);
 }
 
+constexpr std::int64_t margin = 1'000'000'000;
+
 /// Idle for so long, nothing comes any more, whatever the broker says: a dead member's session is over, a
 /// message whose acknowledgement was lost has been delivered again.
 std::int64_t settle_ns(BrokerKind kind, const Properties& consumer) {
-  const std::int64_t margin = 1'000'000'000;
   if (kind == BrokerKind::kafka) return milliseconds(consumer, "session.timeout.ms", 45'000) + margin;
   const Property* wait = find(consumer, "ack_wait");
   const auto given = parse_duration(wait == nullptr ? "30s" : wait->value);
@@ -54,6 +55,12 @@ json readers(const Scenario& s) {
                              {"transactional", find(g.producer, "transactional.id") != nullptr},
                              {"auto_commit", auto_commit_ns(kind, g.consumer)}});
     if (!g.inputs.empty()) settle = std::max(settle, settle_ns(kind, g.consumer));
+    for (const std::string& input : g.inputs) {  // what was added to it is read from the next look at it on
+      const auto grows = [&](const TopicSpec& t) { return t.name == input && t.more_partitions > 0; };
+      if (std::ranges::any_of(s.topics, grows))
+        settle = std::max(settle,
+                          margin + milliseconds(g.consumer, "topic.metadata.refresh.interval.ms", 300'000));
+    }
   }
   for (const ObserverSpec& o : s.observers)
     out["observers"].push_back({{"name", o.name}, {"topic", o.topic}});
@@ -70,6 +77,7 @@ json faults(const Scenario& scenario, const Topology& topology) {
                     {"action", mqlab::name_of(fault.action)},
                     {"action_number", static_cast<int>(fault.action)},
                     {"targets", fault.targets},
+                    {"grown", fault.grown == no_topic ? json() : json(fault.grown)},
                     {"leader_of", fault.leader_of == no_place ? json() : json(fault.leader_of)},
                     {"side_a", fault.side_a},
                     {"side_b", fault.side_b},
@@ -109,7 +117,8 @@ int describe(const Options& options) {
                              {"store", t.kind == TopicKind::store},
                              {"broker", t.broker},
                              {"first_place", t.first_place},
-                             {"partitions", t.partitions}});
+                             {"partitions", t.partitions},
+                             {"at_first", t.at_first}});
   }
   for (const PlaceInfo& p : topology.places) out["places"].push_back(p.name);
   for (const BrokerSpec& b : s.brokers) {

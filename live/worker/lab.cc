@@ -136,6 +136,13 @@ json answer(Lab& lab, const Options& options, const std::string& question) {
     return {{"client", lab.admin->client_version()}};
   }
   if (question == "audit") return {{"audit", write_audit(lab, options)}};
+  if (question.starts_with("grow ")) {
+    const auto topic = parse_integer(question.substr(5));
+    if (topic && *topic >= 0 && *topic < static_cast<std::int64_t>(lab.topology.topics.size())) {
+      lab.admin->grow(static_cast<TopicId>(*topic));
+      return {{"grown", *topic}};
+    }
+  }
   if (question.starts_with("leader ")) {
     const auto place = parse_integer(question.substr(7));
     if (place && *place >= 0 && *place < static_cast<std::int64_t>(lab.topology.places.size())) {

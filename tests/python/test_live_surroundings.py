@@ -157,7 +157,7 @@ def test_a_broker_that_ends_itself_on_a_full_disk_comes_back_with_room(tmp_path:
     if refused(disks.why_not(), "disk_full", tmp_path):
         return
     # Records of 2 KiB: by the 30th each partition's indexes have their first page. Without it a full disk may take all
-    # of the segment, answered or not (tests/conformance/kafka/a-full-disk-before-the-first-index-page.toml).
+    # of the segment, answered or not (docs/fidelity.md, a-full-disk-before-the-first-index-page).
     scenario = kafka().replace("messages = 40", "messages = 400").replace('size = "200B"', 'size = "2KiB"')
     rows = disk_full(scenario, "kafka", tmp_path)
     assert len(rows.of("stop", "fail", process="kafka-1")) == 1

@@ -143,8 +143,8 @@ class _Run:
             self.workers / "probe.log",
             cluster.inside,
         )
-        self.leader_probe = self._probe_of_leaders()
-        engine = Engine(self.described, cluster, control, self.clock, self._start_worker, self._leader)
+        self.fault_probe = self._probe_of_faults()
+        engine = Engine(self.described, cluster, control, self.clock, self._start_worker, self._ask_broker)
         state = BrokerState(probe, self.clock)
         try:
             self.client = self._set_up(probe, cluster)
@@ -157,8 +157,8 @@ class _Run:
         finally:
             engine.stop_everything()
             state.close()
-            if self.leader_probe is not None:
-                self.leader_probe.close()
+            if self.fault_probe is not None:
+                self.fault_probe.close()
             control.close()
             if cluster.disposable:
                 remove(self.files, cluster, self.tag)
@@ -215,15 +215,12 @@ class _Run:
         file = RowFile(rows)
         return Life(process, info["name"], info["role"], incarnation, child, file, [file, RowFile(requests)])
 
-    def _probe_of_leaders(self) -> Probe | None:
-        if all(fault["leader_of"] is None for fault in self.described["faults"]):
-            return None
-        return Probe(self._arguments(), self.workers / "leader.log", self.cluster.inside)
+    def _probe_of_faults(self) -> Probe | None:
+        asks = any(fault["leader_of"] is not None or fault["grown"] is not None for fault in self.described["faults"])
+        return Probe(self._arguments(), self.workers / "faults.log", self.cluster.inside) if asks else None
 
-    def _leader(self, place: int) -> int:
-        if self.leader_probe is None:
-            return 0
-        return int(self.leader_probe.ask(f"leader {place}", 10.0).get("leader", 0))
+    def _ask_broker(self, question: str) -> dict[str, Any]:
+        return {} if self.fault_probe is None else self.fault_probe.ask(question, 10.0)
 
     # ---- the course of the run ----
 

@@ -16,10 +16,11 @@ import numpy as np
 from mqlab import _core
 from mqlab.errors import BrokerError
 from mqlab.live.cluster import Cluster
+from mqlab.live.growth import Growth
 from mqlab.live.processes import Child, wait_until
 from mqlab.live.proxy import Rule
 from mqlab.live.row_files import ControlPage, RowFile, Rows, open_ops
-from mqlab.live.surroundings import DISK_ACTIONS, REQUEST_ACTIONS, SCALE_ACTIONS
+from mqlab.live.surroundings import DISK_ACTIONS, FOR_GOOD, REQUEST_ACTIONS
 
 KIND = {name: number for number, name in enumerate(_core.KINDS)}
 PHASE = {name: number for number, name in enumerate(_core.PHASES)}
@@ -61,13 +62,14 @@ class Engine:
 
     def __init__(
         self, described: dict[str, Any], cluster: Cluster, control: ControlPage, clock: Clock,
-        start_worker: Any, ask_leader: Any,
+        start_worker: Any, ask_broker: Callable[[str], dict[str, Any]],
     ) -> None:  # fmt: skip
         self.processes: list[dict[str, Any]] = described["processes"]
         self._supervisor_delay: int = described["supervisor_delay"]
         self.faults: list[dict[str, Any]] = described["faults"]
         self.cluster, self.control, self.clock = cluster, control, clock
-        self._start_worker, self._ask_leader = start_worker, ask_leader
+        self._start_worker, self._ask_broker = start_worker, ask_broker
+        self._growth = Growth(described["topics"], ask_broker)
         self.lives: list[Life] = []  # of every incarnation, in order of start
         self.current: dict[int, Life] = {}  # process → its latest life
         self.rows: list[Rows] = []  # the controller's own
@@ -241,11 +243,12 @@ class Engine:
         targets = self._targets(fault, halted)
         if not targets:
             self.problems.append(f"fault {number + 1}: nobody there to hit")
+        place = self._growth.first_new_place(fault["grown"])
         for target in targets:
             self.row(target, "fault", aux=fault["action_number"], code=number, position=fault["heal"],
-                     incarnation=self._incarnation(target))  # fmt: skip
+                     incarnation=self._incarnation(target), place=place)  # fmt: skip
             self._strike(fault, target)
-            if fault["action"] in SCALE_ACTIONS:
+            if fault["action"] in FOR_GOOD:
                 continue
             self.active += 1
             self.after(fault["heal"], lambda target=target: self._heal(number, target))
@@ -258,15 +261,21 @@ class Engine:
 
     def _targets(self, fault: dict[str, Any], halted: Life | None) -> list[int]:
         if fault["leader_of"] is not None:
-            wait_until(lambda: self._ask_leader(fault["leader_of"]) > 0, 1.0, 0.1)  # between two leaders
-            node = self._ask_leader(fault["leader_of"])
+            wait_until(lambda: self._leader(fault["leader_of"]) > 0, 1.0, 0.1)  # between two leaders
+            node = self._leader(fault["leader_of"])
             return [self._broker_process(node)] if node > 0 else []
         if not fault["targets"]:
             return [] if halted is None else [halted.process]
-        return [target for target in fault["targets"] if self._may_hit(fault["action"], target)]
+        return [target for target in fault["targets"] if self._may_hit(fault, target)]
 
-    def _may_hit(self, action: str, target: int) -> bool:
-        """A spare begins once, and nothing else befalls it before. A stage keeps one instance."""
+    def _leader(self, place: int) -> int:
+        return int(self._ask_broker(f"leader {place}").get("leader", 0))
+
+    def _may_hit(self, fault: dict[str, Any], target: int) -> bool:
+        """A spare begins once, and nothing else befalls it before. A stage keeps one instance. A topic grows once."""
+        action = fault["action"]
+        if fault["grown"] is not None:
+            return self._growth.may(fault["grown"])
         if self._begun(target) == (action == "scale_out"):
             return False
         if action != "scale_in":
@@ -294,6 +303,8 @@ class Engine:
             self._cut(fault, target, lost=True)
         elif action in REQUEST_ACTIONS:
             return  # the proxy has done it
+        elif action == "add_partitions":
+            self.problems += filter(None, [self._growth.grow(fault["grown"])])
         elif self.processes[target]["role"] == "broker":
             self._strike_broker(action, target)
         else:

@@ -132,15 +132,15 @@ class Rest:
             return False
         return progress.assigned or (progress.fetch_open and not self._kafka)
 
-    def _inputs(self) -> dict[str, list[int]]:
-        """Reader's name → the places it reads."""
+    def _inputs(self, when: str = "at_first") -> dict[str, list[int]]:
+        """Reader's name → the places it reads; all that there may be with `partitions`."""
         topics = {topic["name"]: topic for topic in self._described["topics"]}
         names = {stage["name"]: stage["inputs"] for stage in self._described["stages"]}
         names |= {observer["name"]: [observer["topic"]] for observer in self._described["observers"]}
         return {
             name: [
                 topics[topic]["first_place"] + partition
-                for topic in inputs for partition in range(topics[topic]["partitions"])
+                for topic in inputs for partition in range(topics[topic][when])
             ]
             for name, inputs in names.items()
         }  # fmt: skip
@@ -205,7 +205,7 @@ class Rest:
         reached = self._progress[id(life)].reached if id(life) in self._progress else {}
         return all(
             ends[place] <= reached.get(place, -1) + 1
-            for place in self._inputs()[life.name]
+            for place in self._inputs("partitions")[life.name]
             if ends[place] > self._first
         )
 

@@ -10,7 +10,7 @@ from mqlab.errors import BrokerError
 
 REQUEST_ACTIONS = {"delay", "drop_response", "reset"}  # done by the proxy, to one request
 DISK_ACTIONS = {"disk_full"}
-SCALE_ACTIONS = {"scale_out", "scale_in"}  # what operators do to a stage, for good
+FOR_GOOD = {"scale_out", "scale_in", "add_partitions"}  # what operators do to a stage or a topic
 _NEED_DISKS = {*DISK_ACTIONS, "power_loss"}
 _AROUND_BROKERS = {*REQUEST_ACTIONS, *DISK_ACTIONS, "partition"}
 

@@ -24,11 +24,24 @@ void KafkaCluster::measure(const Partition& partition) {
 void KafkaCluster::audit() {
   settle();
   for (PlaceId place = 0; place < world_.setup().topology.places.size(); ++place) {
-    if (partitions_[place] != nullptr) audit_records(*partitions_[place]);
+    const TopicInfo& topic = world_.setup().topology.topics[world_.setup().topology.places[place].topic];
+    if (partitions_[place] != nullptr) {
+      audit_records(*partitions_[place]);
+    } else if (topic.broker == broker_ && topic.kind == TopicKind::topic) {
+      audit_nothing(place);
+    }
   }
   for (const Partition* p : offsets_) {
     if (p != nullptr) audit_offsets(*p);
   }
+}
+
+/// A partition that was never added.
+void KafkaCluster::audit_nothing(PlaceId place) {
+  Row& row = world_.row(world_.setup().topology.auditor, Kind::audit_end, Phase::ok);
+  row.place = place;
+  row.position = 0;
+  row.digest = audited_from(0);
 }
 
 void KafkaCluster::audit_records(const Partition& partition) {

@@ -48,10 +48,32 @@ KafkaCluster::KafkaCluster(World& world, const KafkaPlan& plan, std::uint32_t br
   }
   partitions_.resize(t.places.size(), nullptr);
   for (PlaceId place = 0; place < t.places.size(); ++place) {
-    const TopicId topic = t.places[place].topic;
-    if (t.topics[topic].broker != broker || t.topics[topic].kind != TopicKind::topic) continue;
-    add(place, Use::records, 0, topic + t.places[place].partition, plan.topics()[topic]);
+    const TopicInfo& topic = t.topics[t.places[place].topic];
+    if (topic.broker != broker || topic.kind != TopicKind::topic) continue;
+    if (t.places[place].partition < topic.at_first) make_partition(place);
   }
+}
+
+void KafkaCluster::make_partition(PlaceId place) {
+  const PlaceInfo& info = world_.setup().topology.places[place];
+  add(place, Use::records, 0, info.topic + info.partition, plan_.topics()[info.topic]);
+}
+
+bool KafkaCluster::grown(TopicId topic) const {
+  const TopicInfo& info = world_.setup().topology.topics[topic];
+  return partitions_[info.first_place + info.partitions - 1] != nullptr;
+}
+
+std::uint32_t KafkaCluster::partitions_of(TopicId topic) const {
+  const TopicInfo& info = world_.setup().topology.topics[topic];
+  return grown(topic) ? info.partitions : info.at_first;
+}
+
+/// The brokers learn it with the metadata at once, clients when they ask next.
+void KafkaCluster::grow(TopicId topic) {
+  const TopicInfo& info = world_.setup().topology.topics[topic];
+  for (std::uint32_t p = info.at_first; p < info.partitions; ++p) make_partition(info.first_place + p);
+  for (Node* node : nodes_) node->grown(topic);
 }
 
 const KafkaBroker& KafkaCluster::values() const { return plan_.values(); }

@@ -33,6 +33,8 @@ class KafkaCluster final : public Cluster {
   Client* connect(Process& process) override;
   ProcessId leader(PlaceId place) const override;
   void audit() override;
+  bool grown(TopicId topic) const override;
+  void grow(TopicId topic) override;
   /// Controlled shutdown: its partitions move to other in-sync replicas, its logs are flushed, then it ends.
   bool stop(ProcessId process) override;
 
@@ -52,6 +54,8 @@ class KafkaCluster final : public Cluster {
   Partition* partition(PlaceId place) const {
     return place < partitions_.size() ? partitions_[place] : nullptr;
   }
+  /// Partitions of a topic of the scenario that there are by now.
+  std::uint32_t partitions_of(TopicId topic) const;
   PlaceId places() const { return static_cast<PlaceId>(partitions_.size()); }
   /// The partition of __consumer_offsets that a group's state lies in; made when first asked for.
   Partition& offsets_of(std::uint32_t group);
@@ -70,7 +74,9 @@ class KafkaCluster final : public Cluster {
  private:
   Partition& add(PlaceId place, Use use, std::uint32_t number, std::uint32_t first, const KafkaTopic& topic);
   Partition& internal(Vec<Partition*>& by_number, std::uint32_t number, Use use, const KafkaTopic& topic);
+  void make_partition(PlaceId place);
   void audit_records(const Partition& partition);
+  void audit_nothing(PlaceId place);
   void audit_offsets(const Partition& partition);
 
   World& world_;

@@ -10,6 +10,8 @@
 
 namespace mqlab::sim::kafka {
 
+class KafkaCluster;
+
 struct Member {
   explicit Member(Arena& arena)
       : owned(arena), topics(arena), assigned(arena), target(arena), revoking(arena), before(arena) {}
@@ -86,10 +88,10 @@ struct Group {
 /// What the group leader's client would hand out: cooperative-sticky when all
 /// members speak it, else range, which both client libraries prefer by default.
 /// Sets Member::assigned.
-void assign(Group& group, const Topology& topology);
+void assign(Group& group, KafkaCluster& cluster);
 /// Consumer protocol: Member::target, by the coordinator itself; `range`, else
 /// uniform and sticky (kafka UniformAssignor, RangeAssignor of
 /// group.consumer.assignors).
-void assign_targets(Group& group, const Topology& topology, bool range);
+void assign_targets(Group& group, KafkaCluster& cluster, bool range);
 
 }  // namespace mqlab::sim::kafka

@@ -4,12 +4,15 @@
 #include <algorithm>
 
 #include "core/base/plant.h"
+#include "sim/brokers/kafka/cluster.h"
 #include "sim/brokers/kafka/group.h"
 
 namespace mqlab::sim::kafka {
 namespace {
 
 using Places = Vec<PlaceId>;
+
+const Topology& topology_of(KafkaCluster& cluster) { return cluster.world().setup().topology; }
 
 bool subscribed(const Member& m, TopicId topic) {
   return std::find(m.topics.begin(), m.topics.end(), topic) != m.topics.end();
@@ -30,17 +33,18 @@ Vec<TopicId> topics_of(const Group& group, Arena& arena) {
 
 /// Topic by topic, neighbouring partitions to one member; the first ones get
 /// one more.
-void assign_range(Group& group, const Topology& topology, Arena& arena, Places Member::*to) {
+void assign_range(Group& group, KafkaCluster& cluster, Arena& arena, Places Member::*to) {
   for (const TopicId topic : topics_of(group, arena)) {
     Vec<Member*> readers(arena);
     for (Member* m : group.members) {
       if (subscribed(*m, topic)) readers.push_back(m);
     }
-    const TopicInfo& info = topology.topics[topic];
+    const TopicInfo& info = topology_of(cluster).topics[topic];
+    const std::uint32_t partitions = cluster.partitions_of(topic);
     const auto n = static_cast<std::uint32_t>(readers.size());
     PlaceId next = info.first_place;
     for (std::uint32_t i = 0; i < n; ++i) {
-      const std::uint32_t share = info.partitions / n + (i < info.partitions % n ? 1 : 0);
+      const std::uint32_t share = partitions / n + (i < partitions % n ? 1 : 0);
       for (std::uint32_t k = 0; k < share; ++k) (readers[i]->*to).push_back(next++);
     }
   }
@@ -69,28 +73,28 @@ Vec<PlaceId> keep_owned(Group& group, Vec<PlaceId> places, std::size_t least, st
 }
 
 /// An even spread that moves as little as can be.
-void spread(Group& group, const Topology& topology, Arena& arena, Places Member::*from, Places Member::*to) {
+void spread(Group& group, KafkaCluster& cluster, Arena& arena, Places Member::*from, Places Member::*to) {
   Vec<PlaceId> places(arena);
   for (const TopicId topic : topics_of(group, arena)) {
-    const TopicInfo& info = topology.topics[topic];
-    for (std::uint32_t p = 0; p < info.partitions; ++p) places.push_back(info.first_place + p);
+    const TopicInfo& info = topology_of(cluster).topics[topic];
+    for (std::uint32_t p = 0; p < cluster.partitions_of(topic); ++p) places.push_back(info.first_place + p);
   }
   const std::size_t least = places.size() / group.members.size();
   std::size_t over = places.size() % group.members.size();
   const Vec<PlaceId> left = keep_owned(group, places, least, over, from, to);
   for (const PlaceId place : left) {
     const auto fewer = [&](const Member* a, const Member* b) {
-      const bool can_a = subscribed(*a, topology.places[place].topic),
-                 can_b = subscribed(*b, topology.places[place].topic);
+      const bool can_a = subscribed(*a, topology_of(cluster).places[place].topic),
+                 can_b = subscribed(*b, topology_of(cluster).places[place].topic);
       return can_a != can_b ? can_a : (a->*to).size() < (b->*to).size();
     };
     Member* next = *std::min_element(group.members.begin(), group.members.end(), fewer);
-    if (subscribed(*next, topology.places[place].topic)) (next->*to).push_back(place);
+    if (subscribed(*next, topology_of(cluster).places[place].topic)) (next->*to).push_back(place);
   }
 }
 
-void assign_sticky(Group& group, const Topology& topology, Arena& arena) {
-  spread(group, topology, arena, &Member::owned, &Member::assigned);
+void assign_sticky(Group& group, KafkaCluster& cluster, Arena& arena) {
+  spread(group, cluster, arena, &Member::owned, &Member::assigned);
   // What somebody else still holds is given away only in the next round, after
   // its holder has released it.
   for (Member* m : group.members) {
@@ -103,7 +107,7 @@ void assign_sticky(Group& group, const Topology& topology, Arena& arena) {
 
 }  // namespace
 
-void assign(Group& group, const Topology& topology) {
+void assign(Group& group, KafkaCluster& cluster) {
   if (group.members.empty()) return;
   Arena& arena = *group.members.get_allocator().arena;
   bool cooperative = true;
@@ -112,9 +116,9 @@ void assign(Group& group, const Topology& topology) {
     cooperative = cooperative && m->cooperative;
   }
   if (cooperative) {
-    assign_sticky(group, topology, arena);
+    assign_sticky(group, cluster, arena);
   } else {
-    assign_range(group, topology, arena, &Member::assigned);
+    assign_range(group, cluster, arena, &Member::assigned);
   }
   for (Member* m : group.members) {
     Member* first = group.members.front();
@@ -124,7 +128,7 @@ void assign(Group& group, const Topology& topology) {
   for (Member* m : group.members) std::sort(m->assigned.begin(), m->assigned.end());
 }
 
-void assign_targets(Group& group, const Topology& topology, bool range) {
+void assign_targets(Group& group, KafkaCluster& cluster, bool range) {
   if (group.members.empty()) return;
   Arena& arena = *group.members.get_allocator().arena;
   for (Member* m : group.members) {
@@ -132,9 +136,9 @@ void assign_targets(Group& group, const Topology& topology, bool range) {
     m->target.clear();
   }
   if (range) {
-    assign_range(group, topology, arena, &Member::target);
+    assign_range(group, cluster, arena, &Member::target);
   } else {
-    spread(group, topology, arena, &Member::before, &Member::target);
+    spread(group, cluster, arena, &Member::before, &Member::target);
   }
   for (Member* m : group.members) std::sort(m->target.begin(), m->target.end());
 }

@@ -74,12 +74,19 @@ Member* GroupCoordinator::admit(Group& group, HeartbeatRequest& r) {
   return m;
 }
 
+void GroupCoordinator::grown(TopicId topic) {
+  const auto reads = [&](const Member* m) { return std::ranges::find(m->topics, topic) != m->topics.end(); };
+  for (Group* group : groups_) {
+    if (group != nullptr && group->modern && std::ranges::any_of(group->members, reads)) regroup(*group);
+  }
+}
+
 /// Members or topics changed: the group's epoch rises, targets are set anew.
 void GroupCoordinator::regroup(Group& group, const Member* except) {
   ++group.generation;
   group.state = group.members.empty() ? GroupState::empty : GroupState::stable;
   if (group.members.empty()) emptied(group);
-  assign_targets(group, node_.world().setup().topology, node_.cluster().values().consumer_range);
+  assign_targets(group, node_.cluster(), node_.cluster().values().consumer_range);
   tell_others(group, except);
 }
 

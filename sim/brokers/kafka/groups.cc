@@ -212,6 +212,7 @@ void GroupCoordinator::complete(Group& group, bool timed_out) {
 
 void GroupCoordinator::answer_join(Group& group, Member& m) {
   auto* answer = node_.new_answer<JoinGroupAnswer>(*m.joining);
+  answer->leads = m.id == group.leader;
   answer->member = m.id;
   answer->generation = group.generation;
   node_.send_answer(*m.joining, answer, 60);
@@ -235,7 +236,7 @@ void GroupCoordinator::sync(SyncGroupRequest* r) {
   contact(*group, *m);
   if (group->state == GroupState::stable) return answer_sync(*group, *m, Error::none);
   if (m->id != group->leader) return;
-  assign(*group, node_.world().setup().topology);
+  assign(*group, node_.cluster());
   store(*group);
 }
 

@@ -14,6 +14,9 @@ namespace mqlab::sim::kafka {
 class GroupCoordinator {
  public:
   explicit GroupCoordinator(Node& node) : node_(node), groups_(node.arena()) {}
+  /// The topic has more partitions: the consumer protocol's groups that read it are assigned anew (kafka
+  /// GroupMetadataManager.onMetadataUpdate). Classic members find it in their own metadata.
+  void grown(TopicId topic);
 
   // Requests; each takes it over.
   void join(JoinGroupRequest* request);

@@ -294,13 +294,27 @@ void Node::metadata(MetadataRequest* r) {
   answer->leaders.reserve(places);
   answer->epochs.reserve(places);
   for (PlaceId place = 0; place < places; ++place) {
-    const Decision& d = views_[place];
-    const bool led = cluster_.partition(place) != nullptr && d.leader != no_node;
+    const bool there = cluster_.partition(place) != nullptr;  // and not of another broker, or made later
+    const Decision d = there ? views_[place] : Decision{};
+    const bool led = there && d.leader != no_node;
     answer->leaders.push_back(led ? cluster_.process(d.leader) : no_process);
     answer->epochs.push_back(d.leader_epoch);
   }
+  note_grown(*answer);
   send_answer(*r, answer, static_cast<std::uint32_t>(40 * places));
   drop(r);
+}
+
+void Node::note_grown(MetadataAnswer& answer) {
+  const auto& topics = world().setup().topology.topics;
+  for (TopicId t = 0; t < topics.size(); ++t) {
+    if (topics[t].grows() && topics[t].broker == cluster_.broker() && cluster_.grown(t))
+      answer.grown.push_back(t);
+  }
+}
+
+void Node::grown(TopicId topic) {
+  if (groups_ != nullptr) groups_->grown(topic);
 }
 
 void Node::list_offsets(ListOffsetsRequest* r) {

@@ -52,6 +52,8 @@ class Node final : public Component {
   const Decision& view(PlaceId place) const { return views_[place]; }
   bool leads(const Partition& partition) const;
   /// A partition was made after the cluster.
+  /// The topic has more partitions than before.
+  void grown(TopicId topic);
   void introduce(const Partition& partition);
   /// When its process started: the phase of periodic work.
   Instant booted() const { return booted_; }
@@ -90,6 +92,7 @@ class Node final : public Component {
   void request(Request* request);
   void find_coordinator(FindCoordinatorRequest* request);
   void metadata(MetadataRequest* request);
+  void note_grown(MetadataAnswer& answer);
   void list_offsets(ListOffsetsRequest* request);
 
   // node_produce.cc

@@ -217,6 +217,7 @@ struct JoinGroupRequest : Request {
 struct JoinGroupAnswer : Answer {
   std::uint32_t member = 0;
   std::uint32_t generation = 0;
+  bool leads = false;  ///< the group's leader, who assigns
 };
 /// The assignor runs on the coordinator's side (range or cooperative-sticky, as
 /// the leader's client would).
@@ -295,9 +296,10 @@ struct FindCoordinatorAnswer : Answer {
 /// knows it.
 struct MetadataRequest : Request {};
 struct MetadataAnswer : Answer {
-  explicit MetadataAnswer(Arena& a) : leaders(a), epochs(a) {}
+  explicit MetadataAnswer(Arena& a) : leaders(a), epochs(a), grown(a) {}
   Vec<ProcessId> leaders;  ///< by place; no_process = none
   Vec<std::uint32_t> epochs;
+  Vec<TopicId> grown;  ///< of those with more_partitions: they have been made
 };
 
 // Transactions. First protocol: what librdkafka speaks, and Java's client to

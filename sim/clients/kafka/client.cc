@@ -99,6 +99,8 @@ void KafkaClient::on(const SimEvent& event) {
       return wire_.reconnect_fired(event);
     case due::metadata:
       return wire_.metadata_fired(event);
+    case due::refresh:
+      return wire_.refresh_fired(event);
     case due::kick:
       return producer_->kicked();
     case due::linger:
@@ -224,6 +226,10 @@ void KafkaClient::node_lost(NodeIndex node) {
 void KafkaClient::leaders_changed() {
   if (producer_ != nullptr) producer_->leaders_changed();
   if (consumer_ != nullptr) consumer_->leaders_changed();
+}
+
+void KafkaClient::topic_grew(TopicId topic) {
+  if (consumer_ != nullptr) consumer_->topic_grew(topic);
 }
 
 bool KafkaClient::unroutable() const {

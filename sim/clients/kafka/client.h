@@ -25,7 +25,8 @@ enum : std::uint16_t {
   timeouts,
   reconnect,
   metadata,
-  kick,  ///< the producer has something to send
+  refresh,  ///< metadata, of topics that may grow
+  kick,     ///< the producer has something to send
   linger,
   delivery,
   producer_id,
@@ -74,6 +75,8 @@ class KafkaClient final : public Component, public mqlab::sim::Client {
   void failed(const Pending& pending, Error error);
   void node_usable(NodeIndex node);
   void node_lost(NodeIndex node);
+  /// Its metadata shows more partitions than before.
+  void topic_grew(TopicId topic);
   void leaders_changed();
   /// Whether something waits for a leader that is not known or not usable.
   bool unroutable() const;

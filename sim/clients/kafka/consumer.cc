@@ -33,7 +33,11 @@ void Consumer::start() {
   started_ = client_.now();
   next_auto_commit_ = started_ + settings_.auto_commit_interval;
   if (observer_) {  // assign() of all partitions
-    for (InPartition& partition : partitions_) partition.target = true;
+    for (const InputPlan& input : client_.plan().inputs) {
+      const bool grown = client_.wire().grown(input.topic);
+      for (std::uint32_t p = 0; p < (grown ? input.partitions : input.at_first); ++p)
+        partitions_[input.first_index + p].target = true;
+    }
     generation_ = 1;
     assign_new();
   } else {

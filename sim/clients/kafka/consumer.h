@@ -96,6 +96,7 @@ class Consumer {
   void answered(const Pending& pending, Answer* answer);
   void ended(const Pending& pending, Error error);
   void failed(const Pending& pending, Error error);
+  void topic_grew(TopicId topic);
   void leaders_changed();
   void node_usable(NodeIndex node);
   void node_lost(NodeIndex node);
@@ -229,6 +230,7 @@ class Consumer {
   Coordinator coordinator_;
   std::uint32_t member_ = 0;
   std::uint32_t generation_ = 0;
+  bool leads_ = false;  ///< its group, as of the latest join
   std::uint32_t told_member_ = 0,
                 told_generation_ = 0;  ///< at the latest `assigned`
   bool requested_ = false;             ///< the state's request is under way

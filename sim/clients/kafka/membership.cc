@@ -78,6 +78,7 @@ void Consumer::joined(const JoinGroupAnswer& answer) {
   if (answer.error != Error::none) return group_error(answer.error);
   member_ = answer.member;
   generation_ = answer.generation;
+  leads_ = answer.leads;
   attempts_ = 0;
   state_ = State::syncing;
   sync();
@@ -302,6 +303,23 @@ void Consumer::rebalance() {
   state_ = State::releasing;
   revoke_ = {true, false, false, false};
   serve_rebalance();
+}
+
+/// A topic has more partitions: its readers join anew; java: the leader alone, who has assigned and knows of
+/// how many (ConsumerCoordinator.rejoinNeededOrPending, assignmentSnapshot); librdkafka: everyone who learns
+/// of it (rd_kafka_cgrp_metadata_update_check). The consumer protocol's members are told by the coordinator.
+/// What is assigned then are all there are: librdkafka's leader asks for metadata first; java's knows what it
+/// has seen, but whoever joins anew for another reason in between is given them a little early here.
+void Consumer::topic_grew(TopicId topic) {
+  const InputPlan* input = nullptr;
+  for (const InputPlan& i : client_.plan().inputs) input = i.topic == topic ? &i : input;
+  if (input == nullptr) return;
+  if (observer_) {
+    for (std::uint32_t p = input->at_first; p < input->partitions; ++p)
+      partitions_[input->first_index + p].target = true;
+    return assign_new();
+  }
+  if (!settings_.consumer_protocol && (leads_ || !java_)) rebalance();
 }
 
 /// The partitions are not this member's any more.

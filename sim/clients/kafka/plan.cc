@@ -55,16 +55,29 @@ void plan_ports(const Scenario& s, const Topology& topology, std::uint32_t broke
     if (!here(ports.outputs[i])) continue;
     const TopicInfo& topic = topology.topics[ports.outputs[i]];
     plan.outputs.push_back({static_cast<std::uint8_t>(i), ports.outputs[i], topic.first_place,
-                            topic.partitions, plan.output_partitions});
+                            topic.partitions, plan.output_partitions, topic.at_first});
+    plan.grows = plan.grows || topic.grows();
     plan.output_partitions += topic.partitions;
   }
   for (std::size_t i = 0; i < ports.inputs.size(); ++i) {
     if (!here(ports.inputs[i])) continue;
     const TopicInfo& topic = topology.topics[ports.inputs[i]];
     plan.inputs.push_back({static_cast<std::uint8_t>(i), ports.inputs[i], topic.first_place, topic.partitions,
-                           plan.input_partitions});
+                           plan.input_partitions, topic.at_first});
+    plan.grows = plan.grows || topic.grows();
     plan.input_partitions += topic.partitions;
   }
+}
+
+/// The sooner one of reader and writer.
+Duration refresh_of(const ClientPlan& plan) {
+  Duration refresh = Duration::forever();
+  const auto take = [&](Duration age) {
+    if (age > Duration{}) refresh = std::min(refresh, age);
+  };
+  if (!plan.inputs.empty()) take(plan.consumer.connection.metadata_max_age);
+  if (!plan.outputs.empty()) take(plan.producer.connection.metadata_max_age);
+  return refresh == Duration::forever() ? Duration{} : refresh;
 }
 
 void plan_process(const Scenario& s, const Topology& topology, std::uint32_t broker, ProcessId process,
@@ -103,6 +116,10 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
   const auto settles = [&](Duration d) {
     if (d != Duration::forever()) plans.settle = std::max(plans.settle, d);
   };
+  if (plan.grows) {
+    plan.refresh = refresh_of(plan);
+    settles(plan.refresh + slack);  // until it knows of what was added
+  }
   if (!plan.inputs.empty()) {
     plan.group = number_of(plans.groups, plan.consumer.group_id);
     plan.static_instance = number_of(plans.instances, plan.consumer.group_instance_id);
@@ -111,8 +128,10 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
       settles(std::max(plan.consumer.session_timeout, plan.consumer.max_poll_interval) + slack);
   }
   if (!plan.outputs.empty()) {
-    for (OutputPlan& output : plan.outputs)
+    for (OutputPlan& output : plan.outputs) {
       output.partition_of_key = table_of(s, plan.producer.partitioner, output.partitions, plans);
+      output.partition_at_first = table_of(s, plan.producer.partitioner, output.at_first, plans);
+    }
     plan.transactional_id = number_of(plans.transactional_ids, plan.producer.transactional_id);
     settles(std::max(plan.producer.connection.request_timeout, plan.producer.linger) + slack);
     if (plan.transactional_id != 0) settles(plan.producer.transaction_timeout + transaction_scan);
@@ -135,9 +154,10 @@ const InputPlan* ClientPlan::input(std::uint8_t port) const {
   return nullptr;
 }
 
-std::uint32_t ClientPlan::partition_of(const OutputPlan& output, std::uint32_t key) const {
-  if (key < output.partition_of_key->size()) return (*output.partition_of_key)[key];
-  return partition_of_key(producer.partitioner, key, output.partitions);
+std::uint32_t ClientPlan::partition_of(const OutputPlan& output, std::uint32_t key, bool grown) const {
+  const auto& table = grown ? *output.partition_of_key : *output.partition_at_first;
+  if (key < table.size()) return table[key];
+  return partition_of_key(producer.partitioner, key, grown ? output.partitions : output.at_first);
 }
 
 void plan_clients(const Scenario& scenario, const Topology& topology, std::uint32_t broker,

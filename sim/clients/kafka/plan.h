@@ -20,7 +20,9 @@ struct OutputPlan {
   PlaceId first_place = 0;
   std::uint32_t partitions = 1;
   std::uint32_t first_index = 0;  ///< of its partitions among all that the process writes to
-  const std::vector<std::uint16_t>* partition_of_key = nullptr;  ///< for the workloads' key numbers, 0 = none
+  std::uint32_t at_first = 1;     ///< partitions until the topic is known to have grown
+  /// For the workloads' key numbers, 0 = none; with all partitions, and with those there are at first.
+  const std::vector<std::uint16_t>*partition_of_key = nullptr, *partition_at_first = nullptr;
 };
 
 struct InputPlan {
@@ -29,6 +31,7 @@ struct InputPlan {
   PlaceId first_place = 0;
   std::uint32_t partitions = 1;
   std::uint32_t first_index = 0;  ///< of its partitions among all that the process may read
+  std::uint32_t at_first = 1;     ///< partitions until the topic is known to have grown
 };
 
 struct ClientPlan {
@@ -44,11 +47,15 @@ struct ClientPlan {
   std::uint32_t output_partitions = 0;
   std::uint32_t input_partitions = 0;
 
+  bool grows = false;  ///< some topic of it gets more partitions
+  Duration refresh =
+      {};  ///< how often metadata are asked for; 0 = never. (One wire serves reader and writer.)
+
   bool java() const { return flavour == Flavour::java; }
   const OutputPlan* output(std::uint8_t port) const;
   const InputPlan* input(std::uint8_t port) const;
-  /// Partition of `output` for a key number; hashes(producer.partitioner, key != 0).
-  std::uint32_t partition_of(const OutputPlan& output, std::uint32_t key) const;
+  /// Partition of `output` for a key number; hashes(producer.partitioner, key != 0). `grown`: among all.
+  std::uint32_t partition_of(const OutputPlan& output, std::uint32_t key, bool grown) const;
 };
 
 struct ClientPlans {

@@ -110,13 +110,15 @@ void Producer::publish(const Effect& effect) {
 /// [rdkafka_msg.c rd_kafka_msg_partitioner]
 std::uint32_t Producer::choose(const OutputPlan& output, const Message& message) {
   const bool keyed = message.key != 0;
-  if (keyed ? hashes_keys_ : hashes_none_) return client_.plan().partition_of(output, message.key);
-  if (output.partitions == 1) return 0;
-  if (keyed && !java_) return partition_from(draw_partition(), output.partitions);
+  const bool grown = output.at_first == output.partitions || client_.wire().grown(output.topic);
+  if (keyed ? hashes_keys_ : hashes_none_) return client_.plan().partition_of(output, message.key, grown);
+  const std::uint32_t partitions = grown ? output.partitions : output.at_first;
+  if (partitions == 1) return 0;
+  if (keyed && !java_) return partition_from(draw_partition(), partitions);
   Sticky& sticky = sticky_[static_cast<std::size_t>(&output - client_.plan().outputs.data())];
   const bool over = java_ ? sticky.bytes >= settings_.batch_bytes : client_.now() >= sticky.until;
   if (over || sticky.partition == none_yet) {
-    sticky.partition = partition_from(draw_partition(), output.partitions);
+    sticky.partition = partition_from(draw_partition(), partitions);
     sticky.bytes = 0;
     sticky.until = client_.now() + settings_.sticky_linger;
   }

@@ -27,7 +27,8 @@ Wire::Wire(KafkaClient& client, const KafkaConnection& settings, std::span<Compo
       settings_(settings),
       nodes_(client.arena()),
       leaders_(places, no_node, client.arena()),
-      epochs_(places, 0, client.arena()) {
+      epochs_(places, 0, client.arena()),
+      grown_(client.arena()) {
   nodes_.reserve(nodes.size());
   for (Component* node : nodes) {
     nodes_.emplace_back(client.arena());
@@ -322,68 +323,6 @@ void Wire::life_changed(ProcessId process, LifeChange change) {
     }
     if (node.process == process || network) look_again(i, back);
   }
-}
-
-// ---- metadata
-// --------------------------------------------------------------------------------------------------
-
-void Wire::start() {
-  for (NodeIndex i = 0; i < nodes_.size(); ++i) nodes_[i].silent = !reachable(nodes_[i]);
-  refresh();
-}
-
-void Wire::refresh() {
-  wants_metadata_ = true;
-  try_metadata();
-}
-
-void Wire::try_metadata() {
-  if (asking_metadata_ || !wants_metadata_) return;
-  if (client_.now() < metadata_at_) {
-    metadata_timer_.set_by(client_.world(), client_, due::metadata, metadata_at_);
-    return;
-  }
-  const NodeIndex node = any();
-  if (node == no_node) return;  // a node that becomes usable asks again
-  wants_metadata_ = false;
-  asking_metadata_ = true;
-  send(node, RequestKind::metadata, client_.arena().make<MetadataRequest>(), 40, settings_.request_timeout);
-}
-
-void Wire::metadata_fired(const SimEvent& event) {
-  if (metadata_timer_.fired(client_.world(), client_, event)) try_metadata();
-}
-
-void Wire::metadata_failed() {
-  asking_metadata_ = false;
-  metadata_at_ = client_.now() + backoff(++metadata_attempts_);
-  refresh();
-}
-
-/// Asked again with exponential back-off while leaders are missing: java Metadata with retry.backoff.ms;
-/// librdkafka rd_kafka_metadata_leader_query_tmr_cb.
-void Wire::metadata(MetadataAnswer* answer) {
-  asking_metadata_ = false;
-  for (std::size_t place = 0; place < answer->leaders.size() && place < leaders_.size(); ++place) {
-    if (answer->epochs[place] < epochs_[place])
-      continue;  // an old view: java Metadata.updateLatestMetadata (KIP-320)
-    epochs_[place] = answer->epochs[place];
-    leaders_[place] = answer->leaders[place] == no_process ? no_node : index_of(answer->leaders[place]);
-  }
-  destroy(client_.arena(), answer);
-  if (!up_) {
-    up_ = true;
-    Event up;
-    up.kind = EventKind::up;
-    client_.process().post(up);
-  }
-  client_.leaders_changed();
-  const bool again = wants_metadata_ || client_.unroutable();
-  if (!again) metadata_attempts_ = 0;
-  // Java keeps retry.backoff.ms between any two; librdkafka sends the first query of a series at once.
-  const bool wait = again || client_.plan().java();
-  metadata_at_ = wait ? client_.now() + backoff(again ? ++metadata_attempts_ : 1) : client_.now();
-  if (again) refresh();
 }
 
 }  // namespace mqlab::sim::kafka::client

@@ -5,6 +5,7 @@
 // first request, and a node that is dead, paused or cut off takes no connection until it is back. Attempts in
 // between are computed from the back-off.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -57,6 +58,8 @@ class Wire {
   /// Some usable node, each in turn; no_node when there is none.
   NodeIndex any();
   NodeIndex leader(PlaceId place) const { return leaders_[place]; }
+  /// Whether the metadata show the topic with all its partitions.
+  bool grown(TopicId topic) const { return std::ranges::find(grown_, topic) != grown_.end(); }
   NodeIndex index_of(ProcessId process) const;
   NodeIndex size() const { return static_cast<NodeIndex>(nodes_.size()); }
 
@@ -73,6 +76,7 @@ class Wire {
   void timeouts_fired(const SimEvent& event);
   void reconnect_fired(const SimEvent& event);
   void metadata_fired(const SimEvent& event);
+  void refresh_fired(const SimEvent& event);
   void disconnected(const SimEvent& event);
   /// Takes the answer's request off the list; false for an answer nobody waits for.
   bool take(const Answer& answer, Pending& into);
@@ -113,6 +117,7 @@ class Wire {
   void arm_reconnect(Node& node);
   void look_again(NodeIndex node, bool came_back);
   void try_metadata();
+  void note_grown(const Vec<TopicId>& grown);
   std::uint64_t jitter();
 
   KafkaClient& client_;
@@ -120,6 +125,7 @@ class Wire {
   Vec<Node> nodes_;
   Vec<NodeIndex> leaders_;     ///< by place
   Vec<std::uint32_t> epochs_;  ///< by place: of the leader we know
+  Vec<TopicId> grown_;         ///< topics known to have all their partitions
   std::uint32_t next_correlation_ = 1;
   std::uint32_t draws_ = 0;
   NodeIndex turn_ = 0;
@@ -128,7 +134,7 @@ class Wire {
   bool asking_metadata_ = false;
   std::uint32_t metadata_attempts_ = 0;
   Instant metadata_at_ = {};
-  Timer timeouts_, reconnect_, metadata_timer_;
+  Timer timeouts_, reconnect_, metadata_timer_, refresh_;
 };
 
 /// Which node coordinates a group or a transactional id.
