@@ -6,8 +6,12 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import mqlab
 import pytest
+
+hypothesis.settings.register_profile("lab", deadline=None)  # how long an example takes is for benchmarks
+hypothesis.settings.load_profile("lab")
 
 pytest.register_assert_rewrite("live_support", "support")  # a helper's failed assertion says what it saw
 
