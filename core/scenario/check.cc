@@ -181,6 +181,7 @@ void check_whole(const Scenario& scenario) {
   check_totals(scenario);
   check_subjects(scenario);
   const Topology topology(scenario);
+  check_quotas(scenario, topology);
   std::vector<const ProcessInfo*> sorted;
   for (const ProcessInfo& process : topology.processes) sorted.push_back(&process);
   std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->name < b->name; });

@@ -150,6 +150,11 @@ void read_cluster(const Values& v, KafkaBroker& b) {
   b.eligible_leader_replicas = b.version >= Version{4, 1};
 }
 
+void read_quotas(const Values& v, KafkaBroker& b) {
+  b.quota_samples = v.as<std::uint32_t>("quota.window.num");
+  b.quota_window = Duration::seconds(v.integer("quota.window.size.seconds"));
+}
+
 /// None is Kafka's own: known faults of others, as variants of this protocol. [redpanda#3039, mended by
 /// #3077; #3036, a pull request; #9571, and the same effect in #28554; #6018, mended by #6019]
 void read_known_bugs(const Values& v, KafkaBroker& b) {
@@ -177,6 +182,7 @@ KafkaBroker resolve_broker(const Scenario& scenario, const BrokerSpec& broker) {
   read_cluster(v, b);
   read_groups(v, b);
   read_transactions(v, b);
+  read_quotas(v, b);
   read_known_bugs(v, b);
   return b;
 }

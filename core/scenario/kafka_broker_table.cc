@@ -75,6 +75,9 @@ constexpr auto broker = std::to_array<Setting>({
            "between a leader's attempts to add a partition while the last "
            "transaction ends; from 4.0"),
     millis("add.partitions.to.txn.retry.backoff.max.ms", 0, most_int, "100", "and for how long it goes on"),
+    number("quota.window.num", 1, 3600, "11",
+           "a client's rate is measured over so many windows, the last one open"),
+    number("quota.window.size.seconds", 1, 3600, "1", "of each such window"),
     words("mqlab.known.bugs", "redpanda-3039|redpanda-3036|redpanda-9571|redpanda-6018", "",
           "the lab's own: published faults of other brokers that speak this protocol; simulated only"),
     known(millis("transactional.id.expiration.ms", 1, most_int, "604800000",

@@ -163,7 +163,7 @@ const std::string_view known_kafka_broker =
     "offsets.topic.compression.codec offsets.topic.segment.bytes "
     "principal.builder.class producer.id.expiration.check.interval.ms "
     "producer.purgatory.purge.interval.requests queued.max.request.bytes queued.max.requests "
-    "quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms "
+    "remote.fetch.max.wait.ms "
     "remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes "
     "remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second "
     "remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds "

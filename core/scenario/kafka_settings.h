@@ -158,7 +158,9 @@ struct KafkaBroker {
   bool reads_past_stable = false;  ///< redpanda#3036: readers of committed records get one too many
   bool tells_unstable_offsets =
       false;  ///< redpanda#9571: offsets of an ending transaction are not waited for
-  bool transactions_in_memory = false;    ///< redpanda#6018: what a new coordinator does not know of
+  bool transactions_in_memory = false;  ///< redpanda#6018: what a new coordinator does not know of
+  std::uint32_t quota_samples = 0;      ///< a rate is measured over so many windows, the last one open
+  Duration quota_window = {};
   bool eligible_leader_replicas = false;  ///< KIP-966: on for new clusters from 4.1
 };
 

@@ -35,6 +35,19 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
     {"broker", "nodes", "integer 1 to 9", "1", "servers of the cluster"},
     {"broker", "properties", "map", "", "the broker's own settings by their own names; see docs/settings.md"},
 
+    {"broker", "quotas", "table", "", "Kafka: what each client may write and read a second at each node"},
+
+    {"broker.quotas", "producer_byte_rate", "bytes a second", "(no limit)",
+     "each client that has no limit of its own writes so much to a node; 20480 or \"20KiB/s\""},
+    {"broker.quotas", "consumer_byte_rate", "bytes a second", "(no limit)", "and reads so much from it"},
+    {"broker.quotas", "clients", "table of tables", "",
+     "limits of single clients by the name of a process, workload, stage or observer: "
+     "`[broker.quotas.clients.worker]`"},
+
+    {"broker.quotas.client", "producer_byte_rate", "bytes a second", "(that of all)",
+     "of each of its processes; Kafka's client.id is the process's name"},
+    {"broker.quotas.client", "consumer_byte_rate", "bytes a second", "(that of all)", ""},
+
     {"client", "flavour", "\"java\" or \"librdkafka\"; NATS: \"nats.c\"", "(librdkafka, nats.c)",
      "whose defaults, names and habits the processes have"},
 

@@ -60,6 +60,7 @@ void read_brokers(const Node& root, Scenario& scenario, const SourceFile& file) 
     broker.version = read_version(s, broker.kind);
     broker.nodes = static_cast<std::uint32_t>(s.integer("nodes", 1, 1, limits::nodes));
     broker.properties = s.properties("properties");
+    broker.quotas = read_quotas(s, broker.kind);
     broker.line = s.line();
     scenario.brokers.push_back(std::move(broker));
   }

@@ -14,9 +14,11 @@ struct Heading {
   std::string_view table;
   std::string_view title;
 };
-constexpr std::array<Heading, 22> headings = {{
+constexpr std::array<Heading, 24> headings = {{
     {"", "Top level"},
     {"broker", "`[broker]`, `[[brokers]]`"},
+    {"broker.quotas", "`quotas` of a broker"},
+    {"broker.quotas.client", "`quotas.clients.NAME` of a broker"},
     {"client", "`[client]`"},
     {"topic", "`[[topics]]`, `[topic]` (Kafka)"},
     {"stream", "`[[streams]]`, `[stream]` (NATS)"},

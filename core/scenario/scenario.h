@@ -32,12 +32,23 @@ struct DurationSpec {
   Duration b = {};
 };
 
+/// What a client may write to and read from each node of a Kafka cluster, in bytes per second (KIP-13); 0 =
+/// no limit is said.
+struct QuotaSpec {
+  std::string
+      client;  ///< a process, or a workload, stage or observer: each of its processes; empty = any other
+  std::uint64_t producer_byte_rate = 0;
+  std::uint64_t consumer_byte_rate = 0;
+  int line = 0;
+};
+
 struct BrokerSpec {
   std::string name;  ///< default: the kind
   BrokerKind kind = BrokerKind::kafka;
   std::string version;
   std::uint32_t nodes = 1;
   Properties properties;
+  std::vector<QuotaSpec> quotas = {};
   int line = 0;
 };
 

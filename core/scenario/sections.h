@@ -15,6 +15,8 @@ namespace mqlab {
 void normalise(Node& root, const SourceFile& file);
 void apply(const Override& change, Node& root, const SourceFile& file);
 
+struct Topology;
+
 struct Element {
   const Node* table;
   std::string path;  ///< "broker", "stages.embed", "stages[0]" for one without a name
@@ -24,7 +26,10 @@ std::vector<Element> elements(const Node& root, std::string_view singular, std::
                               const SourceFile& file);
 
 void read_brokers(const Node& root, Scenario& scenario, const SourceFile& file);  // broker, client
-void read_topics(const Node& root, Scenario& scenario, const SourceFile& file);   // topic, stream
+/// Of one broker; clients' names are looked at once all are known.
+std::vector<QuotaSpec> read_quotas(const Section& broker, BrokerKind kind);
+void check_quotas(const Scenario& scenario, const Topology& topology);
+void read_topics(const Node& root, Scenario& scenario, const SourceFile& file);  // topic, stream
 void read_workloads(const Node& root, Scenario& scenario, const SourceFile& file,
                     const ModuleCatalog& modules);
 void read_stages(const Node& root, Scenario& scenario, const SourceFile& file, const ModuleCatalog& modules);

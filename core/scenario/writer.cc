@@ -99,6 +99,12 @@ class Writer {
     value("version", text(b.version));
     value("nodes", b.nodes);
     map(only ? "broker.properties" : "brokers.properties", b.properties);
+    for (const QuotaSpec& quota : b.quotas) {
+      const std::string of = quota.client.empty() ? "" : ".clients." + text(quota.client);
+      out_ += "[" + std::string(only ? "broker" : "brokers") + ".quotas" + of + "]\n";
+      if (quota.producer_byte_rate != 0) value("producer_byte_rate", quota.producer_byte_rate);
+      if (quota.consumer_byte_rate != 0) value("consumer_byte_rate", quota.consumer_byte_rate);
+    }
   }
 
   void write(const TopicSpec& t) {

@@ -4,6 +4,7 @@
 
 #include "core/base/limits.h"
 #include "core/faults/anchor.h"
+#include "core/scenario/kafka_quotas.h"
 #include "core/scenario/topology.h"
 #include "core/scenario/units.h"
 #include "live/worker/lab.h"
@@ -66,6 +67,21 @@ json readers(const Scenario& s) {
   for (const ObserverSpec& o : s.observers)
     out["observers"].push_back({{"name", o.name}, {"topic", o.topic}});
   out["settle"] = settle;
+  const BrokerSpec& broker = s.brokers.front();
+  out["throttle"] = longest_throttle(s, broker, client_quotas(broker, Topology(s))).ns;
+  return out;
+}
+
+/// By client, as Kafka takes them: a process's client.id is its name.
+json quotas(const BrokerSpec& broker, const Topology& topology) {
+  json out = json::object();
+  const std::vector<ClientQuota> all = client_quotas(broker, topology);
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    if (!all[p].any()) continue;
+    json& of = out[topology.processes[p].name];
+    if (all[p].produce != 0) of["producer_byte_rate"] = all[p].produce;
+    if (all[p].consume != 0) of["consumer_byte_rate"] = all[p].consume;
+  }
   return out;
 }
 
@@ -127,7 +143,8 @@ int describe(const Options& options) {
                               {"kind", mqlab::name_of(b.kind)},
                               {"version", b.version},
                               {"nodes", b.nodes},
-                              {"properties", pairs(b.properties)}});
+                              {"properties", pairs(b.properties)},
+                              {"quotas", quotas(b, topology)}});
   }
   out.update(readers(s));
   for (const WorkloadSpec& w : s.workloads) {

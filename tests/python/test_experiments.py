@@ -114,6 +114,21 @@ EXPECTED: dict[str, tuple[str, list[str], int, int, dict[str, str]]] = {
     ),
     "max_bytes": ("nats-max-bytes", [], 2000, 0, {"no_loss": HOLDS, "disk.bounded": HOLDS}),
     "max_bytes, nothing excused": ("nats-max-bytes", ["claims.no_loss.excused=[]"], 500, 1, {"no_loss": VIOLATED}),
+    "quota": ("kafka-quota", [], 100, 1, {"no_loss": HOLDS, "no_duplicates": VIOLATED}),
+    "quota, idempotent": (
+        "kafka-quota",
+        ["workload.producer.enable.idempotence=true"],
+        100,
+        0,
+        {"no_loss": HOLDS, "no_duplicates": HOLDS},
+    ),
+    "quota, a client that waits": (
+        "kafka-quota",
+        ["client.flavour=java", 'workload.producer={"linger.ms"=0, "enable.idempotence"=false}'],
+        100,
+        0,
+        {"no_loss": HOLDS, "no_duplicates": HOLDS},
+    ),
     "poll interval": ("kafka-poll-interval", [], 5, 1, {"progress.consumer": VIOLATED}),
     "scaled out and in": (
         "kafka-scale",

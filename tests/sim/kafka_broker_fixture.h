@@ -60,6 +60,7 @@ struct Lab {
     std::uint64_t seed = 1;
     std::uint32_t clients = 4;
     std::uint32_t replication = 0;  ///< 0 = on all nodes
+    std::vector<QuotaSpec> quotas = {};
   };
   explicit Lab(Options options) : setup(scenario(options)), world(setup, 1 << 26) {
     for (auto& module : setup.modules)
@@ -82,7 +83,8 @@ struct Lab {
                          .kind = BrokerKind::kafka,
                          .version = o.version,
                          .nodes = o.nodes,
-                         .properties = o.broker});
+                         .properties = o.broker,
+                         .quotas = o.quotas});
     TopicSpec topic;
     topic.name = "in";
     topic.broker = "kafka";

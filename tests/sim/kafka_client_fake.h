@@ -55,11 +55,12 @@ struct Fakes {
   std::map<PlaceId, std::vector<MessageId>> log;     ///< what fetches return
   std::map<PlaceId, std::int64_t> committed;
   std::map<PlaceId, std::int64_t> log_start;
-  std::vector<PlaceId> assignment;           ///< of any member that joins
-  ProcessId coordinator = no_process;        ///< of everything; default: the first node
-  std::uint32_t fetch_batch = 100;           ///< records an answer gives of a partition
-  Duration service = Duration::micros(100);  ///< from request to answer
-  std::map<RequestKind, Duration> slow;      ///< those that take another time
+  std::map<RequestKind, std::vector<Duration>> throttles;  ///< as `errors`
+  std::vector<PlaceId> assignment;                         ///< of any member that joins
+  ProcessId coordinator = no_process;                      ///< of everything; default: the first node
+  std::uint32_t fetch_batch = 100;                         ///< records an answer gives of a partition
+  Duration service = Duration::micros(100);                ///< from request to answer
+  std::map<RequestKind, Duration> slow;                    ///< those that take another time
   std::vector<Got> got;
 
   std::vector<Got> of(RequestKind kind) const {
@@ -211,6 +212,11 @@ inline void FakeCluster::send(ProcessId node, const Request& request, Answer* an
   answer->kind = request.kind;
   answer->from = node;
   answer->correlation = request.correlation;
+  std::vector<Duration>& throttles = fakes_.throttles[request.kind];
+  if (!throttles.empty()) {
+    answer->throttle = throttles.front();
+    throttles.erase(throttles.begin());
+  }
   waiting_[reinterpret_cast<std::uint64_t>(answer)] = request.reply_to;
   for (Component* c : nodes_) {
     const auto slow = fakes_.slow.find(request.kind);

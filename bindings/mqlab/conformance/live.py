@@ -67,7 +67,8 @@ class LivePlace:
         if planned.refused:
             return (entry.broker, "refused")
         table = entry.scenario(planned).to_dict()["broker"]
-        return (entry.broker, "run", f"{table['nodes']}", repr(table.get("properties")), str(len(planned.faults)))
+        harm = str(len(planned.faults) + len(table.get("quotas", {})))
+        return (entry.broker, "run", f"{table['nodes']}", repr(table.get("properties")), harm)
 
     def version(self, entry: Entry) -> str:
         if entry.broker == "nats":
@@ -90,7 +91,8 @@ class LivePlace:
             hits_broker = any(
                 fault.get("target", "").startswith((entry.broker, "leader of")) for fault in planned.faults
             )
-            if hits_broker or whole["broker"].get("properties") or whole["broker"]["nodes"] > 1:
+            own = whole["broker"].get("properties") or whole["broker"].get("quotas")
+            if hits_broker or own or whole["broker"]["nodes"] > 1:
                 return True
         return False
 

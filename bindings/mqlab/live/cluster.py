@@ -228,6 +228,11 @@ class Cluster(ABC):
             if node.disk is not None and node.child is not None:
                 node.disk.sync(node.child.pid)
 
+    def set_quotas(self, quotas: Mapping[str, Mapping[str, int]]) -> None:
+        """What each client, by its name, may write and read a second. Raises BrokerError."""
+        if quotas:
+            raise BrokerError(f"{self.spec.kind} has no quotas that the lab may set")
+
     def power_loss(self, number: int) -> None:
         """What the node had not synced is gone, and so is its process. Needs surroundings with disks."""
         node = self.node(number)

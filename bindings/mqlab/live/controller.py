@@ -60,6 +60,8 @@ def cluster_spec(described: Mapping[str, Any]) -> ClusterSpec:
     if len(brokers) != 1:
         raise CannotRunLive("a scenario with several brokers: the live world runs one")
     one = brokers[0]
+    if one["quotas"] and described["address"]:
+        raise CannotRunLive("quotas: those of a cluster of your own are left as they are")
     for setting, reason in _SIMULATED_ONLY.items():
         if one["properties"].get(setting):
             raise CannotRunLive(f"{setting}: {reason}, in the simulated world only")
@@ -166,8 +168,7 @@ class _Run:
     def _transactional(self) -> bool:
         return any(stage["transactional"] for stage in self.described["stages"])
 
-    @staticmethod
-    def _set_up(probe: Probe, cluster: Cluster) -> str:
+    def _set_up(self, probe: Probe, cluster: Cluster) -> str:
         try:
             answer = probe.ask("setup", cluster.patience + 30.0)
         except BrokerError:
@@ -176,6 +177,7 @@ class _Run:
         if "error" in answer:
             cluster.check()
             raise BrokerError(f"{cluster.spec.kind} is not ready: {answer['error']}")
+        cluster.set_quotas(self.described["brokers"][0]["quotas"])
         cluster.settle()
         return str(answer["client"])
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
+import subprocess
+import sys
 import uuid
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from mqlab.errors import BrokerError
 from mqlab.kafka_jars import full_version
-from mqlab.live import kafka_image
+from mqlab.live import kafka_image, kafka_quotas
 from mqlab.live.cluster import Cluster, ClusterSpec, Node
 
 # One machine instead of a data centre: small internal topics, a short wait for a group's first members.
@@ -95,6 +99,15 @@ class KafkaCluster(Cluster):
             command = image.command(folder / "server.properties", heap_mb=256 if self.spec.nodes > 1 else 512)
             nodes.append(Node(name, index + 1, folder, command, environment=_environment(), disk=disk))
         return nodes
+
+    def set_quotas(self, quotas: Mapping[str, Mapping[str, int]]) -> None:
+        if not quotas:
+            return
+        self.dirty = True  # what was written and read counts for seconds: the next run wants fresh nodes
+        program = [sys.executable, "-m", kafka_quotas.__name__, ",".join(self.addresses), json.dumps(quotas)]
+        done = subprocess.run(self.inside(program), capture_output=True, text=True, check=False, timeout=60)
+        if done.returncode != 0:
+            raise BrokerError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "quotas were not set")
 
     def log_bytes(self, log: str) -> int:
         found = [size for node in self.nodes if (size := _segments(_data_of(node) / log)) is not None]

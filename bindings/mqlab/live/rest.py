@@ -86,6 +86,8 @@ class Rest:
         self._engine, self._described, self._state = engine, described, state
         self._progress: dict[int, _Progress] = {}
         self._long: int = described["settle"]
+        # A client above its quota gets nothing meanwhile, and what it has given up is read when its time has come.
+        self._short_idle: int = _SHORT_IDLE_NS + described["throttle"]
         self.last_activity = 0
         self._kafka = described["brokers"][0]["kind"] == "kafka"
         self._first = 0 if self._kafka else 1  # the end of a place where nothing was stored: offsets, sequences
@@ -166,7 +168,7 @@ class Rest:
             return f"{', '.join(busy)} not idle"
         since = max(self.last_activity, engine.last_strike)
         idle = engine.clock.now() - since
-        if idle < _SHORT_IDLE_NS:
+        if idle < self._short_idle:
             return "activity goes on"
         state = self._state.since(since)
         if state is None:

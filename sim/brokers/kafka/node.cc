@@ -20,6 +20,7 @@ Node::Node(KafkaCluster& cluster, NodeIndex index)
       to_attach_(cluster.arena()),
       parked_(cluster.arena()),
       connections_(cluster.arena()),
+      rates_(cluster.arena()),
       verifications_(cluster.arena()),
       held_(cluster.arena()),
       held_from_(cluster.arena()) {}
@@ -59,6 +60,9 @@ void Node::on(const SimEvent& event) {
       break;
     case on_no_room:
       if (disk_full_) return world().kill(owner, false);
+      break;
+    case on_unmute:
+      unmute(event.x);
       break;
     case on_isr_check:
       check_isr();
@@ -104,6 +108,10 @@ void Node::on(const SimEvent& event) {
 
 void Node::request(Request* r) {
   if (!ready_) return reply(r, Error::disconnected);
+  if (!hold(r)) carry_out(r);
+}
+
+void Node::carry_out(Request* r) {
   switch (r->kind) {
     case RequestKind::produce:
       return produce(static_cast<ProduceRequest*>(r));
@@ -217,6 +225,7 @@ void Node::crash(bool power_loss) {
   for (Decision& view : views_) view = {};
   parked_.clear();
   connections_.clear();
+  rates_.clear();
   verifications_.clear();
   held_.clear();
   held_from_.clear();
@@ -233,12 +242,7 @@ void Node::forget(ProcessId process) {
     unpark(parked_[i]);
     drop(gone);
   }
-  std::erase_if(connections_, [&](ProducerConnection* c) {
-    if (c->process != process) return false;
-    for (std::uint32_t i = 0; i < c->queued.size(); ++i) drop(c->queued[i]);
-    arena().recycle(c);
-    return true;
-  });
+  close_connections(process);
 }
 
 // ---- answers

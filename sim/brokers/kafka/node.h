@@ -10,6 +10,7 @@ namespace mqlab::sim::kafka {
 
 class GroupCoordinator;
 class TransactionCoordinator;
+struct ClientRates;
 struct MetadataUpdate;
 struct MarkerRequest;
 
@@ -35,6 +36,7 @@ enum NodeEvent : std::uint16_t {
   on_marked,             ///< back at the coordinator
   on_controller,         ///< there is a new controller
   on_no_room,            ///< a write found no room
+  on_unmute,             ///< x = token of the connection
 };
 
 class Node final : public Component {
@@ -90,6 +92,7 @@ class Node final : public Component {
 
  private:
   void request(Request* request);
+  void carry_out(Request* request);
   void find_coordinator(FindCoordinatorRequest* request);
   void metadata(MetadataRequest* request);
   void note_grown(MetadataAnswer& answer);
@@ -102,7 +105,7 @@ class Node final : public Component {
                             const Verification* confirmed);
   bool may_open(const ProducerLedger& ledger, const ProducePart& part, const Verification* confirmed) const;
   void answer_produce(PendingProduce* pending);
-  void next_produce(Component* client);
+  void end_produce(ProduceRequest* request, ProduceAnswer* answer);
   bool verify(ProduceRequest* request);
   void verified(Verification* verification);
   void verified(std::uint32_t token);
@@ -112,7 +115,20 @@ class Node final : public Component {
   void finished(Pending* pending, std::uint32_t part, Error error);
   void write(Partition& partition, Replica& replica, Batch* batch);
   void wait(Replica& replica, std::int64_t offset, Pending* pending, std::uint32_t part);
-  ProducerConnection& connection(const ProduceRequest& request);
+
+  // node_connections.cc
+  Connection* find_connection(const Request& request);
+  Connection& connection(const Request& request);
+  bool hold(Request* request);
+  void mute(Connection& connection, Duration time);
+  void unmute(std::uint32_t token);
+  void go_on(Connection& connection);
+  void close(Connection& connection);
+  void close_connections(ProcessId process);
+  ClientRates* rates(ProcessId process);
+  Duration charge_produce(const ProduceRequest& request);
+  Duration charge_fetch(const FetchRequest& request, std::uint64_t bytes);
+  void cap_fetch(FetchRequest& request) const;
 
   // node_fetch.cc
   void fetch(FetchRequest* request);
@@ -196,7 +212,8 @@ class Node final : public Component {
   Vec<Decision> views_;  ///< by place
   Vec<PlaceId> to_attach_;
   Vec<ParkedFetch*> parked_;
-  Vec<ProducerConnection*> connections_;
+  Vec<Connection*> connections_;
+  Vec<ClientRates*> rates_;  ///< by process; empty without quotas
   Vec<Verification*> verifications_;
   Vec<Attach::Item>
       held_;  ///< attaches that came before this node knew that it leads; follower in held_from_

@@ -38,6 +38,7 @@ bool Node::fetchable(const FetchRequest& r, bool& some) const {
 }
 
 void Node::fetch(FetchRequest* r) {
+  cap_fetch(*r);
   for (ParkedFetch* parked : parked_) {
     if (parked->request->reply_to != r->reply_to) continue;
     if (r->correlation < parked->request->correlation)
@@ -60,6 +61,15 @@ void Node::answer_fetch(FetchRequest* r) {
   answer->parts.reserve(r->parts.size());
   std::uint64_t bytes = 0;
   for (const FetchPart& part : r->parts) read(*r, part, *answer, bytes);
+  const Duration throttle = charge_fetch(*r, bytes);
+  if (throttle.ns >
+      0) {  // nothing is given out: KafkaApis.handleFetchRequest, FetchContext.getThrottledResponse
+    destroy_answer(arena(), answer);
+    answer = new_answer<FetchAnswer>(*r);
+    answer->throttle = throttle;
+    bytes = 0;
+    mute(connection(*r), throttle);
+  }
   send_answer(*r, answer, static_cast<std::uint32_t>(bytes));
   drop(r);
 }

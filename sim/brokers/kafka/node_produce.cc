@@ -11,40 +11,9 @@
 
 namespace mqlab::sim::kafka {
 
-ProducerConnection& Node::connection(const ProduceRequest& r) {
-  for (ProducerConnection* c : connections_) {
-    if (c->client == r.reply_to) return *c;
-  }
-  auto* fresh = arena().make<ProducerConnection>(arena());
-  fresh->client = r.reply_to;
-  fresh->process = r.from;
-  connections_.push_back(fresh);
-  return *fresh;
-}
-
 void Node::produce(ProduceRequest* r) {
-  ProducerConnection& c = connection(*r);
-  if (c.busy) {
-    c.queued.push_back(r);
-    return;
-  }
-  c.busy = true;
+  connection(*r).busy = true;
   if (!verify(r)) produce_now(r);
-}
-
-/// The client's connection is read again.
-void Node::next_produce(Component* client) {
-  const auto at =
-      std::find_if(connections_.begin(), connections_.end(), [&](auto* c) { return c->client == client; });
-  if (at == connections_.end()) return;
-  ProducerConnection& c = **at;
-  if (c.queued.empty()) {
-    c.busy = false;
-    return;
-  }
-  ProduceRequest* next = c.queued.front();
-  c.queued.pop_front();
-  if (!verify(next)) produce_now(next);
 }
 
 /// `confirmed`: what the coordinator was asked first, if anything.
@@ -167,16 +136,26 @@ Error Node::append(Partition& partition, Batch* batch, Pending* pending, std::ui
 }
 
 void Node::answer_produce(PendingProduce* pending) {
-  ProduceRequest* r = pending->request;
-  Component* client = r->reply_to;
+  end_produce(pending->request, pending->answer);
+  arena().recycle(pending);
+}
+
+/// The answer goes out at once also when the client is above its quota; its connection waits. (KIP-219; kafka
+/// KafkaApis.handleProduceRequest)
+void Node::end_produce(ProduceRequest* r, ProduceAnswer* answer) {
+  Connection* c = find_connection(*r);
+  answer->throttle = charge_produce(*r);
+  if (c != nullptr) {
+    c->busy = false;
+    mute(*c, answer->throttle);
+  }
   if (r->acks == 0) {
-    destroy_answer(arena(), pending->answer);
+    destroy_answer(arena(), answer);
   } else {
-    send_answer(*r, pending->answer, static_cast<std::uint32_t>(30 * pending->answer->parts.size()));
+    send_answer(*r, answer, static_cast<std::uint32_t>(30 * answer->parts.size()));
   }
   drop(r);
-  arena().recycle(pending);
-  next_produce(client);
+  if (c != nullptr) go_on(*c);
 }
 
 void Node::finished(Pending* pending, std::uint32_t part, Error error) {
@@ -329,10 +308,7 @@ void Node::verified(Verification* v) {
     answer->parts.back().place = part.place;
     answer->parts.back().error = error;
   }
-  Component* client = produce->reply_to;
-  send_answer(*produce, answer);
-  drop(produce);
-  next_produce(client);
+  end_produce(produce, answer);
 }
 
 }  // namespace mqlab::sim::kafka

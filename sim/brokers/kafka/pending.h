@@ -29,14 +29,22 @@ struct PendingProduce : Pending {
   ProduceAnswer* answer = nullptr;
 };
 
-/// A producer's connection. A node reads the next request of a connection only when the one before has been
-/// answered (kafka SocketServer mutes the channel), so requests in flight queue up here.
-struct ProducerConnection {
-  explicit ProducerConnection(Arena& arena) : queued(arena) {}
+/// A client's connection over which it produces, or on which it is throttled. A node reads the next request
+/// of a connection only when the one before has been answered (kafka SocketServer mutes the channel), so
+/// produce requests in flight queue up here, and whatever comes while the client is above its quota.
+struct Connection {
+  explicit Connection(Arena& arena) : queued(arena) {}
   Component* client = nullptr;
   ProcessId process = no_process;
+  std::uint8_t channel = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t token = 0;
   bool busy = false;
-  Ring<ProduceRequest*> queued;
+  Instant muted_until = {};
+  std::uint8_t reads_left = 0xff;  ///< 0xff = any number; see Node::close
+  Ring<Request*> queued;
+
+  bool idle(Instant now) const { return !busy && muted_until <= now && queued.empty(); }
 };
 
 struct ParkedFetch {

@@ -38,7 +38,8 @@ KafkaPlan::KafkaPlan(const Scenario& scenario, const Topology& topology, std::ui
   // takes to give somebody up.
   const Duration failover =
       values_.session_timeout + values_.quorum_fetch_timeout + values_.quorum_backoff_max;
-  settle_ = std::max(clients_.settle, failover);
+  quotas_ = client_quotas(spec, topology);
+  settle_ = std::max({clients_.settle, failover, longest_throttle(scenario, spec, quotas_)});
 }
 
 Cluster* KafkaPlan::make(World& world) const {

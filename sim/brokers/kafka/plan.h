@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/scenario/kafka_quotas.h"
 #include "core/scenario/kafka_settings.h"
 #include "sim/clients/kafka/plan.h"
 #include "sim/cluster.h"
@@ -29,6 +30,9 @@ class KafkaPlan final : public ClusterPlan {
   /// By TopicId; defaults for topics of other brokers.
   const std::vector<KafkaTopic>& topics() const { return topics_; }
   const client::ClientPlans& clients() const { return clients_; }
+  ClientQuota quota(ProcessId process) const {
+    return process < quotas_.size() ? quotas_[process] : ClientQuota{};
+  }
 
  private:
   std::uint32_t broker_;
@@ -36,6 +40,7 @@ class KafkaPlan final : public ClusterPlan {
   std::vector<ProcessId> processes_;
   std::vector<KafkaTopic> topics_;
   client::ClientPlans clients_;
+  std::vector<ClientQuota> quotas_;  ///< by process; empty without
   Duration settle_ = {};
 };
 

@@ -107,20 +107,22 @@ struct Request {
   RequestKind kind = RequestKind::none;
   ProcessId from = no_process;
   std::uint32_t correlation = 0;
-  Component* reply_to = nullptr;  ///< answers go here as SimEvent{kind =
-                                  ///< answer_event, a = Answer*}
+  Component* reply_to = nullptr;  ///< answers go here as SimEvent{kind = answer_event, a = Answer*}
   bool answer_lost = false;       ///< a fault: carry it out, send nothing back
+  std::uint8_t channel = 0;       ///< which of the client's connections to the node it comes over …
+  std::uint32_t generation = 0;   ///< … and how often that was made anew
 };
 inline constexpr std::uint16_t request_event = 1;  ///< at a broker node: a = Request*
 inline constexpr std::uint16_t answer_event = 1;   ///< at a client: a = Answer*
 
-/// `error` is `disconnected` when the node refuses connections: its process
-/// runs but has not started up yet.
+/// `error` is `disconnected` when the node refuses connections: its process runs but has not started up yet.
 struct Answer {
   RequestKind kind = RequestKind::none;
   ProcessId from = no_process;
   std::uint32_t correlation = 0;
   Error error = Error::none;
+  Duration throttle =
+      {};  ///< beyond a quota: nothing more is read from that connection for so long (KIP-219)
 };
 
 struct ProducePart {
@@ -135,6 +137,7 @@ struct ProduceRequest : Request {
   std::uint32_t transactional_id = 0;  ///< number of the transactional id; 0 = none
   bool second_protocol = false;        ///< of transactions: adds its partitions to the
                                        ///< transaction (version 12)
+  std::uint32_t bytes = 0;             ///< of the whole request, as quotas count it
   Vec<ProducePart> parts;              ///< at most one batch a partition
 };
 struct ProducedPart {
@@ -161,7 +164,8 @@ struct FetchRequest : Request {
   bool read_committed = false;
   std::uint32_t min_bytes = 1;
   std::uint32_t max_bytes = 50u << 20;
-  Duration max_wait = {};  ///< the broker parks it so long; parked fetches cost no events
+  Duration max_wait = {};   ///< the broker parks it so long; parked fetches cost no events
+  std::uint32_t frame = 0;  ///< what its answer takes beyond the records, as quotas count it
   Vec<FetchPart> parts;
 };
 /// Records of one batch within a fetch answer: [first, first + count) of

@@ -143,6 +143,7 @@ void KafkaClient::life_changed(ProcessId changed, LifeChange change) {
 void KafkaClient::answered(Answer* answer) {
   Pending pending;
   if (!wire_.take(*answer, pending)) return destroy_answer(arena(), answer);
+  if (answer->throttle.ns > 0) wire_.throttled(pending, answer->throttle);
   if (answer->error == Error::disconnected) {  // the node takes no connections yet
     destroy_answer(arena(), answer);
     failed(pending, Error::disconnected);

@@ -189,6 +189,7 @@ class Consumer {
   // fetcher.cc
   void fetch_all();
   void fetch_from(NodeIndex node);
+  std::uint32_t answer_frame(const FetchRequest& request) const;
   bool wanted(const InPartition& partition) const;
   void fetched(const Pending& pending, FetchAnswer* answer);
   void take(FetchAnswer& answer, const FetchedPart& part);

@@ -3,6 +3,7 @@
 
 #include "sim/clients/kafka/client.h"
 #include "sim/clients/kafka/consumer.h"
+#include "sim/clients/kafka/frames.h"
 
 namespace mqlab::sim::kafka::client {
 
@@ -28,11 +29,27 @@ void Consumer::fetch_all() {
   }
 }
 
+/// librdkafka is told of every partition it asked for, Java in its fetch session only of those with news
+/// (KIP-227): about one.
+std::uint32_t Consumer::answer_frame(const FetchRequest& request) const {
+  std::uint32_t bytes = frames::fetched(java_);
+  for (const InputPlan& input : client_.plan().inputs) {
+    std::uint32_t parts = 0;
+    for (const FetchPart& part : request.parts)
+      parts += part.place >= input.first_place && part.place < input.first_place + input.partitions ? 1 : 0;
+    if (parts > 0 && java_) return bytes + input.topic_bytes + frames::fetched_partition(true);
+    if (parts > 0) bytes += input.topic_bytes + parts * frames::fetched_partition(false);
+  }
+  return bytes;
+}
+
 /// One request a node at a time, for all partitions it leads. librdkafka begins each with the next of them
 /// (rd_kafka_broker_fetch_toppars: rkb_active_toppar_next), which decides what comes first in the answer.
 void Consumer::fetch_from(NodeIndex node) {
   Lane& lane = lanes_[node];
   if (lane.correlation != 0 || state_ == State::gone) return;
+  const Instant held = client_.wire().holds_until(node, RequestKind::fetch);
+  if (held > client_.now()) return fetch_timer_.set_by(client_.world(), client_, due::fetch, held);
   FetchRequest* request = nullptr;
   const std::uint32_t count = partitions_.size(), first = java_ ? 0 : lane.first;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -52,6 +69,7 @@ void Consumer::fetch_from(NodeIndex node) {
   request->min_bytes = settings_.fetch_min_bytes;
   request->max_bytes = settings_.fetch_max_bytes;
   request->max_wait = settings_.fetch_wait;
+  request->frame = answer_frame(*request);
   lane.sent = client_.now();
   lane.changed = false;
   const auto bytes = static_cast<std::uint32_t>(80 + 24 * request->parts.size());

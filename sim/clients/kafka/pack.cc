@@ -52,6 +52,46 @@ void detach(Arena& arena, Pack& pack) {
   pack.batch = copy;
 }
 
+namespace {
+
+void add(Arena& arena, Pack& to, const Pack& from) {
+  Batch& batch = *to.batch;
+  for (std::uint32_t i = 0; i < from.batch->count; ++i) {
+    Record record = from.batch->records[i];
+    const Instant first = batch.count == 0 ? record.timestamp : batch.records[0].timestamp;
+    const auto delta = static_cast<std::uint64_t>((record.timestamp - first).ns / 1'000'000);
+    batch.bytes += record_bytes(key_bytes(record.key), record.size, batch.count, delta);
+    if (record.payload_size > 0) {
+      auto* bytes = static_cast<std::byte*>(arena.allocate(record.payload_size));
+      std::memcpy(bytes, record.payload, record.payload_size);
+      record.payload = bytes;
+      batch.payloads = true;
+    }
+    batch.records[batch.count] = record;
+    to.ops[batch.count++] = from.ops[i];
+  }
+}
+
+}  // namespace
+
+Pack* join(Arena& arena, Pack* first, Pack* second) {
+  Pack* both = new_pack(arena, first->batch->count + second->batch->count);
+  add(arena, *both, *first);
+  add(arena, *both, *second);
+  both->partition = first->partition;
+  both->reserved = first->reserved + second->reserved;
+  both->number = first->number;
+  both->created = std::min(first->created, second->created);
+  both->attempts = std::max(first->attempts, second->attempts);
+  both->retries = std::max(first->retries, second->retries);
+  both->retried = first->retried || second->retried;
+  both->possibly_stored = first->possibly_stored || second->possibly_stored;
+  both->closed = true;
+  free_pack(arena, first);
+  free_pack(arena, second);
+  return both;
+}
+
 void insert_sorted(Ring<Pack*>& queue, Pack* pack) {
   queue.push_front(pack);
   for (std::uint32_t i = 0; i + 1 < queue.size() && queue[i + 1]->number < pack->number; ++i) {

@@ -62,6 +62,9 @@ void grow(Arena& arena, Pack& pack);
 /// Replaces a batch that a log may hold already by a copy that can be numbered anew.
 void detach(Arena& arena, Pack& pack);
 
+/// Both in one, the second behind the first; gives them back.
+Pack* join(Arena& arena, Pack* first, Pack* second);
+
 /// Inserts by `number`, or at the head.
 void insert_sorted(Ring<Pack*>& queue, Pack* pack);
 void remove(Ring<Pack*>& queue, const Pack* pack);

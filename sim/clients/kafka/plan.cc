@@ -4,6 +4,7 @@
 
 #include "core/modules/registry.h"
 #include "core/scenario/partitioner.h"
+#include "sim/clients/kafka/frames.h"
 
 namespace mqlab::sim::kafka::client {
 namespace {
@@ -48,6 +49,7 @@ const std::vector<std::uint16_t>* table_of(const Scenario& s, Partitioner partit
 void plan_ports(const Scenario& s, const Topology& topology, std::uint32_t broker, ProcessId process,
                 ClientPlan& plan) {
   const Ports ports = ports_of(s, topology, process);
+  const Version version = parse_version(s.brokers[broker].version).value_or(Version{});
   const auto here = [&](TopicId topic) {
     return topology.topics[topic].broker == broker && topology.topics[topic].kind == TopicKind::topic;
   };
@@ -55,7 +57,8 @@ void plan_ports(const Scenario& s, const Topology& topology, std::uint32_t broke
     if (!here(ports.outputs[i])) continue;
     const TopicInfo& topic = topology.topics[ports.outputs[i]];
     plan.outputs.push_back({static_cast<std::uint8_t>(i), ports.outputs[i], topic.first_place,
-                            topic.partitions, plan.output_partitions, topic.at_first});
+                            topic.partitions, plan.output_partitions, topic.at_first,
+                            frames::produced_topic(plan.java(), version, topic.name)});
     plan.grows = plan.grows || topic.grows();
     plan.output_partitions += topic.partitions;
   }
@@ -63,7 +66,8 @@ void plan_ports(const Scenario& s, const Topology& topology, std::uint32_t broke
     if (!here(ports.inputs[i])) continue;
     const TopicInfo& topic = topology.topics[ports.inputs[i]];
     plan.inputs.push_back({static_cast<std::uint8_t>(i), ports.inputs[i], topic.first_place, topic.partitions,
-                           plan.input_partitions, topic.at_first});
+                           plan.input_partitions, topic.at_first,
+                           frames::fetched_topic(plan.java(), topic.name)});
     plan.grows = plan.grows || topic.grows();
     plan.input_partitions += topic.partitions;
   }
@@ -120,6 +124,7 @@ void plan_process(const Scenario& s, const Topology& topology, std::uint32_t bro
     plan.refresh = refresh_of(plan);
     settles(plan.refresh + slack);  // until it knows of what was added
   }
+  plan.produce_bytes = frames::produce(plan.java(), info.name, plan.producer.transactional_id);
   if (!plan.inputs.empty()) {
     plan.group = number_of(plans.groups, plan.consumer.group_id);
     plan.static_instance = number_of(plans.instances, plan.consumer.group_instance_id);

@@ -21,6 +21,7 @@ struct OutputPlan {
   std::uint32_t partitions = 1;
   std::uint32_t first_index = 0;  ///< of its partitions among all that the process writes to
   std::uint32_t at_first = 1;     ///< partitions until the topic is known to have grown
+  std::uint32_t topic_bytes = 0;  ///< of what names it in a produce request
   /// For the workloads' key numbers, 0 = none; with all partitions, and with those there are at first.
   const std::vector<std::uint16_t>*partition_of_key = nullptr, *partition_at_first = nullptr;
 };
@@ -32,6 +33,7 @@ struct InputPlan {
   std::uint32_t partitions = 1;
   std::uint32_t first_index = 0;  ///< of its partitions among all that the process may read
   std::uint32_t at_first = 1;     ///< partitions until the topic is known to have grown
+  std::uint32_t topic_bytes = 0;  ///< of what names it in the answer to a fetch
 };
 
 struct ClientPlan {
@@ -46,6 +48,7 @@ struct ClientPlan {
   std::vector<InputPlan> inputs;
   std::uint32_t output_partitions = 0;
   std::uint32_t input_partitions = 0;
+  std::uint32_t produce_bytes = 0;  ///< of a produce request without its topics; see frames.h
 
   bool grows = false;  ///< some topic of it gets more partitions
   Duration refresh =

@@ -88,8 +88,10 @@ class Producer {
   Instant ready_at(OutPartition& partition);
   bool held(OutPartition& partition, const Pack& head) const;
   bool send_ready(NodeIndex node);
+  bool joins(const Pack& head, const Pack& next) const;
   void take(OutPartition& partition, Flight& flight, ProduceRequest& request);
   void number(OutPartition& partition, Pack& pack);
+  std::uint32_t counted_bytes(const ProduceRequest& request) const;
   void send(Flight* flight, ProduceRequest* request);
 
   // producer_answers.cc

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/clients/kafka/client.h"
+#include "sim/clients/kafka/frames.h"
 #include "sim/clients/kafka/producer.h"
 #include "sim/clients/kafka/transactions.h"
 
@@ -26,9 +27,9 @@ void Producer::send_from(NodeIndex node) {
   if (dead_ || draining_ || (settings_.idempotence && producer_id_ < 0)) return;  // what ends this kicks
   while (send_ready(node)) {
   }
-  const Instant now = client_.now();
+  const Instant now = client_.now(), held = client_.wire().holds_until(node, RequestKind::produce);
   for (const std::uint32_t index : lanes_[node].active) {
-    const Instant at = ready_at(partitions_[index]);
+    const Instant at = std::max(ready_at(partitions_[index]), held);
     if (at > now) linger_.set_by(client_.world(), client_, due::linger, at);
   }
 }
@@ -67,7 +68,8 @@ bool Producer::held(OutPartition& partition, const Pack& head) const {
 bool Producer::send_ready(NodeIndex node) {
   Lane& lane = lanes_[node];
   const Instant now = client_.now();
-  if (lane.active.empty() || lane.in_flight >= settings_.in_flight || !client_.wire().usable(node))
+  if (lane.active.empty() || lane.in_flight >= settings_.in_flight || !client_.wire().usable(node) ||
+      client_.wire().holds_until(node, RequestKind::produce) > now)
     return false;
   std::size_t first = 0;
   while (first < lane.active.size() && ready_at(partitions_[lane.active[first]]) > now) ++first;
@@ -106,11 +108,27 @@ bool Producer::send_ready(NodeIndex node) {
   return true;
 }
 
+/// librdkafka puts messages back, not batches: what is sent again goes out with what is behind it, unless its
+/// sequence is given. [rd_kafka_retry_msgq, rd_kafka_msgset_writer_write_msgq]
+bool Producer::joins(const Pack& head, const Pack& next) const {
+  if (java_ || settings_.idempotence || head.attempts + next.attempts == 0) return false;
+  const std::uint32_t bytes = head.batch->bytes + next.batch->bytes;
+  return next.retry_at <= client_.now() &&
+         head.batch->count + next.batch->count <= settings_.batch_messages &&
+         bytes <= std::min(settings_.batch_bytes, settings_.request_bytes);
+}
+
 /// The head of the partition goes into the request. The caller takes the partition off the lane's list.
 void Producer::take(OutPartition& partition, Flight& flight, ProduceRequest& request) {
-  Pack* pack = partition.queue.front();
-  partition.queue.pop_front();
-  if (pack == partition.open) partition.open = nullptr;
+  const auto pop = [&] {
+    Pack* head = partition.queue.front();
+    partition.queue.pop_front();
+    if (head == partition.open) partition.open = nullptr;
+    return head;
+  };
+  Pack* pack = pop();
+  while (!partition.queue.empty() && joins(*pack, *partition.queue.front()))
+    pack = join(client_.arena(), pack, pop());
   pack->closed = true;
   if (partition.queue.empty()) partition.listed = false;
   if (settings_.idempotence && !pack->has_sequence) number(partition, *pack);
@@ -143,6 +161,21 @@ void Producer::number(OutPartition& partition, Pack& pack) {
   partition.numbered.push_back(&pack);
 }
 
+/// To the byte, since quotas are.
+std::uint32_t Producer::counted_bytes(const ProduceRequest& request) const {
+  std::uint32_t bytes = client_.plan().produce_bytes;
+  for (const OutputPlan& output : client_.plan().outputs) {
+    bool named = false;
+    for (const ProducePart& part : request.parts) {
+      if (part.place < output.first_place || part.place >= output.first_place + output.partitions) continue;
+      if (!named) bytes += output.topic_bytes;
+      named = true;
+      bytes += frames::produced_partition(java_, part.batch->bytes) + part.batch->bytes;
+    }
+  }
+  return bytes;
+}
+
 void Producer::send(Flight* flight, ProduceRequest* request) {
   request->acks = static_cast<std::int8_t>(settings_.acks);
   request->timeout = settings_.broker_timeout;
@@ -150,6 +183,7 @@ void Producer::send(Flight* flight, ProduceRequest* request) {
   request->second_protocol = settings_.second_protocol;
   std::uint32_t bytes = 60;
   for (const ProducePart& part : request->parts) bytes += part.batch->bytes + 20;
+  request->bytes = counted_bytes(*request);
   Duration timeout = settings_.connection.request_timeout;
   if (!java_) {  // rd_kafka_ProduceRequest: no longer than the first message has left, at least 100 ms
     const Pack& pack = *flight->packs.front();

@@ -120,13 +120,17 @@ std::uint32_t Wire::send_request(NodeIndex index, RequestKind kind, Request* req
     }
   }
   const std::size_t over = channel(kind);
+  request->channel = static_cast<std::uint8_t>(over);
+  request->generation = node.generation;
+  const Duration waits = {std::max<std::int64_t>((holds_until(index, kind) - world.now()).ns, 0)};
   if (fault.answer_lost && node.deaf_from[over] == 0) node.deaf_from[over] = request->correlation;
   const bool parks = kind == RequestKind::fetch && node.deaf_from[over] == 0;
-  const Instant limit = parks && !node.silent ? Instant::never() : deadline(timeout, over);
+  const bool unread = node.throttled_until[over] > world.now() + waits + timeout;
+  const Instant limit = parks && !node.silent && !unread ? Instant::never() : deadline(timeout, over) + waits;
   node.pending.push_back({request->correlation, kind, index, false, parks, limit, context});
   timeouts_.set_by(world, client_, due::timeouts, limit);
   const std::uint32_t correlation = request->correlation;
-  transmit(node, over, address, bytes, fault.delay, connecting);
+  transmit(node, over, address, bytes, std::max(fault.delay, waits), connecting);
   if (fault.reset) {
     world.after(connecting + world.network().delay(node.process, self), client_, due::disconnected, 0, index,
                 node.generation);
@@ -229,6 +233,7 @@ void Wire::disconnect(NodeIndex index, Error reason) {
   for (std::size_t i = 0; i < channels; ++i) {
     node.held_until[i] = {};
     node.deaf_from[i] = 0;
+    if (!client_.plan().java()) node.throttled_until[i] = {};
   }
   node.down_since = now;
   node.retry_at = now + jittered(settings_.reconnect_backoff, jitter());

@@ -61,6 +61,9 @@ class Wire {
   /// Whether the metadata show the topic with all its partitions.
   bool grown(TopicId topic) const { return std::ranges::find(grown_, topic) != grown_.end(); }
   NodeIndex index_of(ProcessId process) const;
+  /// Until when Java's client sends nothing over the connection that such requests take (KIP-219). librdkafka
+  /// only tells its application, if that wants to know. [rd_kafka_op_throttle_time]
+  Instant holds_until(NodeIndex node, RequestKind kind) const;
   NodeIndex size() const { return static_cast<NodeIndex>(nodes_.size()); }
 
   /// Asks for metadata as soon as its back-off allows.
@@ -80,6 +83,8 @@ class Wire {
   void disconnected(const SimEvent& event);
   /// Takes the answer's request off the list; false for an answer nobody waits for.
   bool take(const Answer& answer, Pending& into);
+  /// An answer said that the node reads nothing more for so long.
+  void throttled(const Pending& pending, Duration time);
   void metadata(MetadataAnswer* answer);
   void metadata_failed();
 
@@ -105,6 +110,7 @@ class Wire {
     Instant held_until[channels] = {};  ///< when the latest request that a fault held back arrives
     std::uint32_t deaf_from[channels] =
         {};  ///< an answer was lost: none from this correlation on arrives; 0 = none
+    Instant throttled_until[channels] = {};
     Ring<Pending> pending;
   };
 

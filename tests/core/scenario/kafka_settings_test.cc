@@ -15,7 +15,7 @@ struct Client {
   BrokerSpec broker;
   explicit Client(const std::string& version = "4.1", Properties of_broker = {}) {
     scenario.file = "s.toml";
-    broker = {"kafka", BrokerKind::kafka, version, 3, std::move(of_broker), 2};
+    broker = {"kafka", BrokerKind::kafka, version, 3, std::move(of_broker), {}, 2};
     scenario.brokers = {broker};
   }
   KafkaProducer producer(Flavour flavour, const Properties& p) const {

@@ -9,7 +9,7 @@ namespace {
 
 struct Nats : ::testing::Test {
   Scenario scenario;
-  BrokerSpec broker{"nats", BrokerKind::nats, "2.12", 3, {}, 2};
+  BrokerSpec broker{"nats", BrokerKind::nats, "2.12", 3, {}, {}, 2};
   TopicSpec stream;
   Nats() {
     scenario.file = "s.toml";

@@ -180,5 +180,23 @@ TEST(ReaderErrors, Nats) {
           8, "streams.b.subjects", "overlaps");
 }
 
+TEST(ReaderErrors, Quotas) {
+  const std::string kind = "kind = \"kafka\"", quotas = kind + "\nquotas.";
+  refused(altered(kind, quotas + "producer_byte_rat = 5"), "broker.quotas.producer_byte_rat",
+          "did you mean \"producer_byte_rate\"?");
+  refused(altered(kind, quotas + "producer_byte_rate = 0"), "broker.quotas.producer_byte_rate", "20480 or");
+  refused(altered(kind, quotas + "consumer_byte_rate = \"20KiB\""), "broker.quotas.consumer_byte_rate",
+          "\"20KiB/s\"");
+  refused(altered(kind, quotas + "clients.embd.producer_byte_rate = 5"), "broker.quotas.clients.embd",
+          "did you mean \"embed\"?");
+  refused(altered(kind, quotas + "clients.kafka-1.producer_byte_rate = 5"), "broker.quotas.clients.kafka-1",
+          "there is no such client");
+  refused(altered(kind, quotas + "clients.embed = 5"), "broker.quotas.clients.embed", "must be a table");
+  refused(altered(kind, quotas + "clients.embed = {}"), "broker.quotas.clients.embed", "says no");
+  refused(altered(kind, quotas + "clients = 5"), "broker.quotas.clients", "table of tables");
+  refused("name = \"n\"\n[broker]\nkind = \"nats\"\nquotas.producer_byte_rate = 5\n", 4, "broker.quotas",
+          "only Kafka");
+}
+
 }  // namespace
 }  // namespace mqlab

@@ -70,6 +70,25 @@ TEST(Reader, WritesWhatItReads) {
   }
 }
 
+TEST(Reader, QuotasAreWrittenAndChangedAsTheyAreRead) {
+  const std::string quotas = minimal +
+                             "[broker.quotas]\nproducer_byte_rate = \"20KiB/s\"\nconsumer_byte_rate = 5\n"
+                             "[broker.quotas.clients.producer]\nproducer_byte_rate = 7\n";
+  const Scenario s =
+      read_scenario(quotas, "x.toml", {{"broker.quotas.clients.producer.consumer_byte_rate", "9"}});
+  const std::vector<QuotaSpec>& read = s.brokers.front().quotas;
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].client, "");
+  EXPECT_EQ(read[0].producer_byte_rate, 20'480u);
+  EXPECT_EQ(read[0].consumer_byte_rate, 5u);
+  EXPECT_EQ(read[1].client, "producer");
+  EXPECT_EQ(read[1].producer_byte_rate, 7u);
+  EXPECT_EQ(read[1].consumer_byte_rate, 9u);
+  const std::string complete = to_toml(s);
+  EXPECT_EQ(to_toml(read_scenario(complete, "x.toml")), complete);
+  EXPECT_EQ(read_scenario(complete, "x.toml").brokers.front().quotas.size(), 2u);
+}
+
 TEST(Reader, DottedKeysOfMapsAndClaimsNeedNoQuotes) {
   const std::string quoted =
       minimal + "producer = { \"linger.ms\" = 5, \"batch.size\" = 100 }\n[claims]\n\"order.key\" = true\n";
