@@ -66,7 +66,7 @@ def spread(scenario: mqlab.Scenario) -> mqlab.Scenario:
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda p: p.stem)
 def test_without_contention_the_histories_are_equal(path: Path, tmp_path: Path) -> None:
     inside, over = both_networks(mqlab.load(path), tmp_path, ("1000MB/s", "1000MBps"))
-    assert len(inside.record) > 50
+    assert len(inside.record) > 25
     assert inside.hash == over.hash
 
 

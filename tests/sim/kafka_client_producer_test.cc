@@ -154,7 +154,8 @@ TEST(KafkaProducer, FailedBatchesAreSentAgainInTheOrderOfTheFlavour) {
   EXPECT_EQ(after_a_kill(java, {no_idempotence, {"max.in.flight.requests.per.connection", "1"}}),
             (std::vector<Ids>{{1}, {2, 3}}));
   EXPECT_EQ(after_a_kill(java, {}), (std::vector<Ids>{{1}, {2}, {3}}));
-  EXPECT_EQ(after_a_kill(librdkafka, {}), (std::vector<Ids>{{1}, {2}, {3}}));
+  // librdkafka puts messages back, and batches them anew unless they have a sequence.
+  EXPECT_EQ(after_a_kill(librdkafka, {}), (std::vector<Ids>{{1, 2, 3}}));
   EXPECT_EQ(after_a_kill(librdkafka, {{"enable.idempotence", "true"}}), (std::vector<Ids>{{1}, {2}, {3}}));
 }
 

@@ -42,6 +42,7 @@ Connection& Node::connection(const Request& r) {
 /// True when the request has to wait for its turn on its connection. Requests of other kinds do so only while
 /// the connection is muted: nothing else keeps a node busy for longer than it takes to read the next one.
 bool Node::hold(Request* r) {
+  if (r->kind != RequestKind::produce && rates_.empty()) return false;  // no quotas: nobody is muted
   Connection* c = find_connection(*r);
   if (c == nullptr) return false;
   const bool muted = c->muted_until > world().now();

@@ -1,7 +1,6 @@
-// What simulated Kafka clients and brokers say to each other: Kafka's requests
-// with the fields that change behaviour. A request or answer is one arena
-// object; the receiver gives it back with Arena::recycle once it has read it
-// (arrays inside are Vec and must be destroyed: use destroy()).
+// What simulated Kafka clients and brokers say to each other: Kafka's requests with the fields that change
+// behaviour. A request or answer is one arena object; the receiver gives it back with Arena::recycle once it
+// has read it (arrays inside are Vec and must be destroyed: use destroy()).
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -235,9 +234,9 @@ struct SyncGroupAnswer : Answer {
   std::uint32_t generation = 0;
   Vec<PlaceId> places;
 };
-/// Sent only when its answer could matter; idle beats are computed. The
-/// consumer protocol (KIP-848) has no other request: it joins with generation 0
-/// (its member epoch), reports what it holds and is told what it may hold.
+/// Sent only when its answer could matter; idle beats are computed. The consumer protocol (KIP-848) has no
+/// other request: it joins with generation 0 (its member epoch), reports what it holds and is told what it
+/// may.
 struct HeartbeatRequest : Request {
   explicit HeartbeatRequest(Arena& a) : owned(a), topics(a) {}
   std::uint32_t group = 0;
@@ -259,11 +258,9 @@ struct LeaveGroupRequest : Request {
   std::uint32_t group = 0;
   std::uint32_t member = 0;
 };
-/// From the coordinator to a member, without request: the answer that the
-/// member's next heartbeat would bring (rebalance in progress, unknown member,
-/// not coordinator). Sent at the instant that heartbeat would have been
-/// answered. A coordinator that dies tells nothing: the client learns of it by
-/// Component::life_changed.
+/// From the coordinator to a member, without request: the answer that the member's next heartbeat would bring
+/// (rebalance in progress, unknown member, not coordinator). Sent at the instant that heartbeat would have
+/// been answered. A coordinator that dies tells nothing: the client learns of it by Component::life_changed.
 inline constexpr std::uint16_t heartbeat_event = 2;  ///< at a client: x = Error, y = generation, a = member
 
 struct CommittedOffset {
