@@ -160,16 +160,15 @@ class KafkaAdmin final : public Admin {
     }
   }
 
-  bool led(const ClusterView& view, PlaceId place) const {
+  /// Also without a leader: what cannot be read is not empty.
+  bool there(const ClusterView& view, PlaceId place) const {
     const PlaceInfo& info = context_.topology.places[place];
-    const auto found =
-        view.leaders.find({names_.topic(info.topic), static_cast<std::int32_t>(info.partition)});
-    return found != view.leaders.end() && found->second >= 0;
+    return view.leaders.contains({names_.topic(info.topic), static_cast<std::int32_t>(info.partition)});
   }
   /// Partitions that were to be made later, and are there.
   void note_made(const ClusterView& view) {
     const auto made = std::stable_partition(later_.begin(), later_.end(),
-                                            [&](const PlacePosition& p) { return !led(view, p.place); });
+                                            [&](const PlacePosition& p) { return !there(view, p.place); });
     places_.insert(places_.end(), made, later_.end());
     later_.erase(made, later_.end());
   }

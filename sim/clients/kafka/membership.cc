@@ -314,6 +314,7 @@ void Consumer::topic_grew(TopicId topic) {
   const InputPlan* input = nullptr;
   for (const InputPlan& i : client_.plan().inputs) input = i.topic == topic ? &i : input;
   if (input == nullptr) return;
+  if (state_ == State::out || state_ == State::gone) return;  // start() looks itself
   if (observer_) {
     for (std::uint32_t p = input->at_first; p < input->partitions; ++p)
       partitions_[input->first_index + p].target = true;
