@@ -40,7 +40,7 @@ void World::find_rivals() {
   const SimEvent& next = s.queue.top();
   const Component* target = s.components[next.component];
   if (next.sender() == no_process || target == nullptr) return;
-  const std::span<const SimEvent> all = s.queue.all();
+  const Queue& all = s.queue;
   for (std::size_t i = 1; i < all.size(); ++i) {
     const SimEvent& other = all[i];
     if (other.sender() == no_process || other.sender() == next.sender()) continue;
