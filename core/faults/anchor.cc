@@ -26,8 +26,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(RequestKind::cou
     "pull",
     "ack",
     "metadata",
-    "list_offsets"};
-static_assert(request_names.back() == "list_offsets");
+    "list_offsets",
+    "offset_for_leader_epoch"};
+static_assert(request_names.back() == "offset_for_leader_epoch");
 
 /// How rows of a kind come about, which decides the names of their steps.
 enum class Nature : std::uint8_t {

@@ -43,6 +43,7 @@ enum class RequestKind : std::uint16_t {
   ack,
   metadata,
   list_offsets,
+  offset_for_leader_epoch,
   count_
 };
 std::string_view name_of(RequestKind kind);

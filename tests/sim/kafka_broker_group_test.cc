@@ -61,21 +61,22 @@ struct GroupLab : Lab {
     for (Consumer* c : members) calls.push_back(sync(*c));
     for (std::size_t i = 0; i < members.size(); ++i) ASSERT_EQ(synced(*members[i], calls[i]), Error::none);
   }
-  Error commit(const Consumer& c, PlaceId place, std::int64_t offset) {
+  Error commit(const Consumer& c, PlaceId place, std::int64_t offset, std::int64_t epoch = no_epoch) {
     auto* r = make<OffsetCommitRequest>(RequestKind::offset_commit, c.client);
     r->group = group;
     r->member = c.member;
     r->generation = c.generation;
-    r->offsets.push_back({place, offset});
+    r->offsets.push_back({place, offset, epoch});
     const auto* a = await<Answer>(send(coordinator(), r));
     return a == nullptr ? Error::timed_out_local : a->error;
   }
-  std::int64_t committed(PlaceId place) {
+  std::int64_t committed(PlaceId place) { return fetched(place).offset; }
+  CommittedOffset fetched(PlaceId place) {
     auto* r = make<OffsetFetchRequest>(RequestKind::offset_fetch, 3);
     r->group = group;
     r->places.push_back(place);
     const auto* a = await<OffsetFetchAnswer>(send(coordinator(), r));
-    return a == nullptr || a->error != Error::none ? -2 : a->offsets[0].offset;
+    return a == nullptr || a->error != Error::none ? CommittedOffset{place, -2} : a->offsets[0];
   }
   Error heartbeat(const Consumer& c) {
     auto* r = make<HeartbeatRequest>(RequestKind::heartbeat, c.client);
@@ -326,6 +327,21 @@ TEST(KafkaGroup, OffsetsOfAnEmptyGroupAreForgottenAtALookAfterTheirRetention) {
   lab.kill(lab.cluster().offsets_of(group).decided.leader);
   lab.run_for(Duration::seconds(30));
   EXPECT_EQ(lab.committed(0), -1);  // the log says so, too
+}
+
+TEST(KafkaGroup, ACommitsEpochStandsInTheGroupsLog) {
+  GroupLab lab(fast());
+  Consumer a{0};
+  lab.form({&a});
+  ASSERT_EQ(lab.commit(a, 0, 7, 3), Error::none);
+  ASSERT_EQ(lab.commit(a, 1, 8), Error::none);
+  EXPECT_EQ(lab.fetched(0).epoch, 3);
+  lab.kill(lab.cluster().offsets_of(group).decided.leader);
+  lab.run_for(Duration::seconds(30));
+  EXPECT_EQ(lab.committed(0), 7);
+  EXPECT_EQ(lab.fetched(0).epoch, 3);
+  EXPECT_EQ(lab.committed(1), 8);
+  EXPECT_EQ(lab.fetched(1).epoch, no_epoch);
 }
 
 TEST(KafkaGroup, OffsetsOfAGroupWithMembersAreKept) {

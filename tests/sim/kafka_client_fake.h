@@ -29,8 +29,9 @@ struct Got {
   ProcessId node = 0;
   std::vector<SentBatch> batches;  ///< produce
   std::vector<std::pair<PlaceId, std::int64_t>>
-      offsets;                  ///< offset_commit, txn_offset_commit; fetch: positions
-  std::vector<PlaceId> places;  ///< join: owned; add_partitions
+      offsets;                       ///< offset_commit, txn_offset_commit; fetch: positions
+  std::vector<std::int64_t> epochs;  ///< of the same; offset_for_leader_epoch: what is asked for
+  std::vector<PlaceId> places;       ///< join: owned; add_partitions
   std::uint32_t member = 0;
   std::uint32_t generation = 0;
   bool commit = false;      ///< end_txn
@@ -54,6 +55,8 @@ struct Fakes {
   std::map<PlaceId, ProcessId> leaders;              ///< default: by place, in turn
   std::map<PlaceId, std::vector<MessageId>> log;     ///< what fetches return
   std::map<PlaceId, std::int64_t> committed;
+  std::map<PlaceId, std::int64_t> committed_epoch;  ///< default: none
+  std::int64_t epoch = 1;                           ///< of all leaders, and of what they give
   std::map<PlaceId, std::int64_t> log_start;
   std::map<RequestKind, std::vector<Duration>> throttles;  ///< as `errors`
   std::vector<PlaceId> assignment;                         ///< of any member that joins
@@ -152,7 +155,10 @@ inline void FakeCluster::record(ProcessId node, const Request& r) {
   got.kind = r.kind;
   got.node = node;
   const auto offsets = [&](const auto& list) {
-    for (const CommittedOffset& o : list) got.offsets.emplace_back(o.place, o.offset);
+    for (const CommittedOffset& o : list) {
+      got.offsets.emplace_back(o.place, o.offset);
+      got.epochs.push_back(o.epoch);
+    }
   };
   switch (r.kind) {
     case RequestKind::produce:
@@ -164,7 +170,10 @@ inline void FakeCluster::record(ProcessId node, const Request& r) {
       break;
     case RequestKind::fetch:
       for (const FetchPart& p : static_cast<const FetchRequest&>(r).parts)
-        got.offsets.emplace_back(p.place, p.offset);
+        got.offsets.emplace_back(p.place, p.offset), got.epochs.push_back(p.leader_epoch);
+      break;
+    case RequestKind::offset_for_leader_epoch:
+      got.epochs.push_back(static_cast<const EpochEndRequest&>(r).epoch);
       break;
     case RequestKind::join_group: {
       const auto& join = static_cast<const JoinGroupRequest&>(r);
@@ -251,7 +260,7 @@ inline void FakeCluster::fetch(ProcessId node, FetchRequest* request) {
         batch->records[i].id = log[static_cast<std::size_t>(part.offset) + i];
         batch->records[i].size = 100;
       }
-      answer->runs.push_back({batch, 0, count, part.offset});
+      answer->runs.push_back({batch, 0, count, part.offset, fakes_.epoch});
       out.runs = 1;
       out.next_offset = part.offset + count;
     } else {
@@ -291,7 +300,7 @@ inline void FakeCluster::request(ProcessId node, Request* request) {
       auto* answer = arena.make<MetadataAnswer>(arena);
       for (PlaceId p = 0; p < plans_.places; ++p) {
         answer->leaders.push_back(leader_of(p));
-        answer->epochs.push_back(1);
+        answer->epochs.push_back(static_cast<std::uint32_t>(fakes_.epoch));
       }
       return send(node, *request, answer);
     }
@@ -344,7 +353,9 @@ inline void FakeCluster::request(ProcessId node, Request* request) {
       answer->error = error;
       for (const PlaceId p : static_cast<const OffsetFetchRequest&>(*request).places) {
         const auto at = fakes_.committed.find(p);
-        answer->offsets.push_back({p, at == fakes_.committed.end() ? -1 : at->second});
+        const auto epoch = fakes_.committed_epoch.find(p);
+        answer->offsets.push_back({p, at == fakes_.committed.end() ? -1 : at->second,
+                                   epoch == fakes_.committed_epoch.end() ? no_epoch : epoch->second});
       }
       return send(node, *request, answer);
     }
@@ -355,6 +366,14 @@ inline void FakeCluster::request(ProcessId node, Request* request) {
       answer->place = list.place;
       answer->offset = list.latest ? static_cast<std::int64_t>(fakes_.log[list.place].size())
                                    : fakes_.log_start[list.place];
+      return send(node, *request, answer);
+    }
+    case RequestKind::offset_for_leader_epoch: {  // whichever it is, it goes to the end
+      const auto& asked = static_cast<const EpochEndRequest&>(*request);
+      auto* answer = arena.make<EpochEndAnswer>();
+      answer->error = error;
+      answer->epoch = asked.epoch;
+      answer->end = static_cast<std::int64_t>(fakes_.log[asked.place].size());
       return send(node, *request, answer);
     }
     case RequestKind::fetch:

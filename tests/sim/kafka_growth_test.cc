@@ -6,12 +6,11 @@
 #include <set>
 
 #include "core/scenario/error.h"
-#include "tests/sim/nats_run.h"
+#include "tests/sim/scenario_run.h"
 
 namespace mqlab::sim::kafka {
 namespace {
 
-using nats::NatsRun;
 using testing::SizeIs;
 
 struct Shape {
@@ -86,7 +85,7 @@ std::set<MessageId> ids(const std::vector<Row>& rows) {
 }
 
 TEST(KafkaGrowth, TheProducerWritesThereFromItsNextLookOn) {
-  NatsRun run(growing({.faults = at_1500ms}));
+  ScenarioRun run(growing({.faults = at_1500ms}));
   run.run();
   const auto stored = in_new_places(run.rows(Kind::publish, Phase::ok));
   ASSERT_FALSE(stored.empty());
@@ -97,7 +96,7 @@ TEST(KafkaGrowth, TheProducerWritesThereFromItsNextLookOn) {
 }
 
 TEST(KafkaGrowth, WhatIsWrittenBeforeTheGroupLooksIsReadFromEarliest) {
-  NatsRun run(growing({.consumer = short_session, .faults = at_1500ms}));
+  ScenarioRun run(growing({.consumer = short_session, .faults = at_1500ms}));
   run.run();
   EXPECT_THAT(ids(run.rows(Kind::handle)), SizeIs(200));
   const auto read = in_new_places(run.rows(Kind::deliver, "worker-0"));
@@ -106,7 +105,7 @@ TEST(KafkaGrowth, WhatIsWrittenBeforeTheGroupLooksIsReadFromEarliest) {
 }
 
 TEST(KafkaGrowth, FromLatestItIsLost) {
-  NatsRun run(growing({.reset = "latest", .consumer = short_session, .faults = at_1500ms}));
+  ScenarioRun run(growing({.reset = "latest", .consumer = short_session, .faults = at_1500ms}));
   run.run();
   const std::set<MessageId> handled = ids(run.rows(Kind::handle));
   EXPECT_LT(handled.size(), 200u);
@@ -116,20 +115,20 @@ TEST(KafkaGrowth, FromLatestItIsLost) {
 }
 
 TEST(KafkaGrowth, AnObserverReadsAllPartitions) {
-  NatsRun run(growing({.faults = at_1500ms}));
+  ScenarioRun run(growing({.faults = at_1500ms}));
   run.run();
   EXPECT_THAT(ids(run.rows(Kind::deliver, "all")), SizeIs(200));
 }
 
 TEST(KafkaGrowth, JavasGroupJoinsAnewWhenItsLeaderKnows) {
-  NatsRun run(growing({.flavour = "java", .consumer = short_session, .faults = at_1500ms}));
+  ScenarioRun run(growing({.flavour = "java", .consumer = short_session, .faults = at_1500ms}));
   run.run();
   EXPECT_THAT(ids(run.rows(Kind::handle)), SizeIs(200));
   EXPECT_GT(in_new_places(run.rows(Kind::deliver)).size(), 50u);
 }
 
 TEST(KafkaGrowth, TheConsumerProtocolsCoordinatorAssignsThemItself) {
-  NatsRun run(growing({.consumer = "\"group.protocol\" = \"consumer\"\n", .faults = at_1500ms}));
+  ScenarioRun run(growing({.consumer = "\"group.protocol\" = \"consumer\"\n", .faults = at_1500ms}));
   run.run();
   EXPECT_THAT(ids(run.rows(Kind::handle)), SizeIs(200));
   EXPECT_GT(in_new_places(run.rows(Kind::deliver, "worker-0")).size() +
@@ -139,7 +138,7 @@ TEST(KafkaGrowth, TheConsumerProtocolsCoordinatorAssignsThemItself) {
 
 TEST(KafkaGrowth, WhatWasNeverAddedIsEmptyAndOnceAddedItIsThere) {
   for (const bool twice : {false, true}) {
-    NatsRun run(growing({.faults = twice ? at_1500ms + at_1500ms : ""}));
+    ScenarioRun run(growing({.faults = twice ? at_1500ms + at_1500ms : ""}));
     run.run();
     EXPECT_THAT(run.rows(Kind::audit_end), SizeIs(4));
     EXPECT_EQ(in_new_places(run.rows(Kind::audit)).empty(), !twice);
@@ -153,7 +152,7 @@ TEST(KafkaGrowth, WhatWasNeverAddedIsEmptyAndOnceAddedItIsThere) {
 TEST(KafkaGrowth, WhatCannotGrowIsSaid) {
   const auto problem = [](const std::string& target) -> std::string {
     try {
-      NatsRun run(growing(
+      ScenarioRun run(growing(
           {.faults = "[[fault]]\nat = \"1s\"\naction = \"add_partitions\"\ntarget = \"" + target + "\"\n"}));
       return "";
     } catch (const ScenarioError& error) {

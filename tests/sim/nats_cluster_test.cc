@@ -38,16 +38,16 @@ std::vector<Duration> every_20ms(int n) {
   return ticks;
 }
 
-NatsRun steady_run(const std::string& faults, int n = 500, const std::string& broker = three,
-                   const std::string& producer = "retry_attempts = 20") {
-  NatsRun run(system(replicated, "ack_wait = \"5s\"", producer, broker, faults));
+ScenarioRun steady_run(const std::string& faults, int n = 500, const std::string& broker = three,
+                       const std::string& producer = "retry_attempts = 20") {
+  ScenarioRun run(system(replicated, "ack_wait = \"5s\"", producer, broker, faults));
   run.script("p", steady(), every_20ms(n));
   run.script("c-0", consumer(10, ack));
   return run;
 }
 
 /// The longest time without an answered publish.
-double gap(NatsRun& run) {
+double gap(ScenarioRun& run) {
   double longest = 0, last = 0;
   for (const Row& row : run.rows(Kind::publish, Phase::ok)) {
     longest = std::max(longest, at(row) - last);
@@ -56,7 +56,7 @@ double gap(NatsRun& run) {
   return longest;
 }
 
-void expect_all_stored_once(NatsRun& run, MessageId n, std::uint64_t seed) {
+void expect_all_stored_once(ScenarioRun& run, MessageId n, std::uint64_t seed) {
   const auto stored = run.stored();
   const std::set<MessageId> distinct(stored.begin(), stored.end());
   EXPECT_EQ(stored.size(), distinct.size()) << "seed " << seed;
@@ -69,9 +69,9 @@ void expect_all_stored_once(NatsRun& run, MessageId n, std::uint64_t seed) {
 }
 
 TEST(NatsCluster, AReplicatedPublishWaitsForAMajority) {
-  NatsRun alone(system("", "", "send_asap = true", three)),
+  ScenarioRun alone(system("", "", "send_asap = true", three)),
       of_three(system(replicated, "", "send_asap = true", three));
-  const auto latency = [](NatsRun& run) {
+  const auto latency = [](ScenarioRun& run) {
     run.script("p", publisher(1));
     run.script("c-0", silent());
     run.run();
@@ -82,7 +82,7 @@ TEST(NatsCluster, AReplicatedPublishWaitsForAMajority) {
 }
 
 TEST(NatsCluster, ADeliveryWaitsForAMajorityToo) {
-  NatsRun run(system(replicated, "", "send_asap = true", three));
+  ScenarioRun run(system(replicated, "", "send_asap = true", three));
   run.script("p", publisher(1));
   run.script("c-0", consumer(1, ack));
   run.run();
@@ -94,7 +94,7 @@ TEST(NatsCluster, ADeliveryWaitsForAMajorityToo) {
 TEST(NatsCluster, KillingTheLeaderCostsAnElection) {
   double least = 99, most = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    NatsRun run = steady_run(fault("2s", "kill", "leader of s", "3s"));
+    ScenarioRun run = steady_run(fault("2s", "kill", "leader of s", "3s"));
     run.run(seed);
     expect_all_stored_once(run, 500, seed);
     const double g = gap(run);
@@ -108,7 +108,7 @@ TEST(NatsCluster, KillingTheLeaderCostsAnElection) {
 }
 
 TEST(NatsCluster, WhileNobodyLeadsPublishesHearNoResponders) {
-  NatsRun run = steady_run(fault("2s", "kill", "nats-1", "30s"), 200, three, "retry_attempts = 2");
+  ScenarioRun run = steady_run(fault("2s", "kill", "nats-1", "30s"), 200, three, "retry_attempts = 2");
   // the producer sits on another server
   ASSERT_TRUE(run_until(run, [&] { return run.rows(Kind::down, "p").empty(); }));
   const auto failed = run.rows(Kind::publish, Phase::fail);
@@ -118,7 +118,7 @@ TEST(NatsCluster, WhileNobodyLeadsPublishesHearNoResponders) {
 }
 
 TEST(NatsCluster, KillingAFollowerCostsNothing) {
-  NatsRun run = steady_run(fault("2s", "kill", "nats-2", "3s"), 300);
+  ScenarioRun run = steady_run(fault("2s", "kill", "nats-2", "3s"), 300);
   ASSERT_TRUE(run_until(run, [&] { return run.rows(Kind::down, "p").empty(); }));
   EXPECT_LT(gap(run), 0.05);
   expect_all_stored_once(run, 300, 0);
@@ -126,7 +126,7 @@ TEST(NatsCluster, KillingAFollowerCostsNothing) {
 
 // Measured: SIGSTOP of the leader for 10 s with the client connected to it: 10 s without an ack.
 TEST(NatsCluster, AClientOnAFrozenLeaderWaitsWithIt) {
-  NatsRun run = steady_run(fault("2s", "pause", "nats-1", "10s"), 800, three, "ack_timeout = \"3s\"");
+  ScenarioRun run = steady_run(fault("2s", "pause", "nats-1", "10s"), 800, three, "ack_timeout = \"3s\"");
   double longest = 0;
   ASSERT_TRUE(run_until(run, [&] {
     double last = longest = 0;
@@ -142,14 +142,15 @@ TEST(NatsCluster, AClientOnAFrozenLeaderWaitsWithIt) {
 
 TEST(NatsCluster, OthersElectANewLeaderOverAFrozenOne) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    NatsRun run = steady_run(fault("2s", "pause", "nats-1", "15s"), 1000, three, "ack_timeout = \"2s\"");
+    ScenarioRun run = steady_run(fault("2s", "pause", "nats-1", "15s"), 1000, three, "ack_timeout = \"2s\"");
     run.run(seed);
     expect_all_stored_once(run, 1000, seed);
   }
 }
 
 TEST(NatsCluster, NothingIsAcknowledgedWithoutAMajority) {
-  NatsRun run = steady_run(fault("2s", "kill", "nats-2", "20s") + fault("2s", "kill", "nats-3", "20s"), 200);
+  ScenarioRun run =
+      steady_run(fault("2s", "kill", "nats-2", "20s") + fault("2s", "kill", "nats-3", "20s"), 200);
   // on the one that is left
   ASSERT_TRUE(run_until(run, [&] { return run.rows(Kind::down, "p").empty(); }));
   for (const Row& row : run.rows(Kind::publish, Phase::ok))
@@ -162,7 +163,7 @@ TEST(NatsCluster, AMinorityLeaderStepsDownAndCommitsNothing) {
       "[[fault]]\nat = \"2s\"\naction = \"partition\"\nbetween = [\"nats-1\", \"nats-2,nats-3\"]\nheal = "
       "\"20s\"\n";
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    NatsRun run = steady_run(cut, 600, three, "ack_timeout = \"2s\"");
+    ScenarioRun run = steady_run(cut, 600, three, "ack_timeout = \"2s\"");
     run.run(seed);
     expect_all_stored_once(run, 600, seed);
   }
@@ -170,9 +171,10 @@ TEST(NatsCluster, AMinorityLeaderStepsDownAndCommitsNothing) {
 
 // Measured: all three lose power right after the last ack: everything is gone; the leader only: nothing.
 TEST(NatsCluster, PowerLossOfAllTakesWhatWasNotSynced) {
-  NatsRun run(system(replicated, "", "", three,
-                     fault("2s", "power_loss", "nats-1", "1s") + fault("2s", "power_loss", "nats-2", "1s") +
-                         fault("2s", "power_loss", "nats-3", "1s")));
+  ScenarioRun run(system(replicated, "", "", three,
+                         fault("2s", "power_loss", "nats-1", "1s") +
+                             fault("2s", "power_loss", "nats-2", "1s") +
+                             fault("2s", "power_loss", "nats-3", "1s")));
   run.script("p", publisher(20));
   run.script("c-0", silent());
   run.run();
@@ -182,7 +184,7 @@ TEST(NatsCluster, PowerLossOfAllTakesWhatWasNotSynced) {
 
 TEST(NatsCluster, PowerLossOfTheLeaderLosesNothing) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    NatsRun run = steady_run(fault("2s", "power_loss", "leader of s", "3s"));
+    ScenarioRun run = steady_run(fault("2s", "power_loss", "leader of s", "3s"));
     run.run(seed);
     expect_all_stored_once(run, 500, seed);
   }
@@ -190,10 +192,10 @@ TEST(NatsCluster, PowerLossOfTheLeaderLosesNothing) {
 
 TEST(NatsCluster, SyncAlwaysSurvivesPowerLossOfAll) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    NatsRun run(system(replicated, "", "", three + "\nproperties = { sync_interval = \"always\" }",
-                       fault("4ms", "power_loss", "nats-1", "1s") +
-                           fault("4ms", "power_loss", "nats-2", "1s") +
-                           fault("4ms", "power_loss", "nats-3", "1s")));
+    ScenarioRun run(system(replicated, "", "", three + "\nproperties = { sync_interval = \"always\" }",
+                           fault("4ms", "power_loss", "nats-1", "1s") +
+                               fault("4ms", "power_loss", "nats-2", "1s") +
+                               fault("4ms", "power_loss", "nats-3", "1s")));
     run.script("p", publisher(200));
     run.script("c-0", silent());
     run.run(seed);
@@ -204,7 +206,7 @@ TEST(NatsCluster, SyncAlwaysSurvivesPowerLossOfAll) {
 
 TEST(NatsCluster, AnIdInProcessIsAConflict) {
   // The repeat arrives while the first is on its way to the followers.
-  NatsRun run(system(replicated, "", "send_asap = true", three));
+  ScenarioRun run(system(replicated, "", "send_asap = true", three));
   run.script("p", [](const Now&, const Event& e, Effects& effects) {
     if (e.kind != EventKind::start) return;
     effects.publish(0, message(1));
@@ -223,7 +225,7 @@ TEST(NatsCluster, EverythingAtOnce) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const std::string first = actions[seed % 3], second = actions[(seed / 3) % 3];
     // One server at a time loses power, so a majority always has what was acknowledged.
-    NatsRun run =
+    ScenarioRun run =
         steady_run(fault("2s", first, "leader of s", "8s") + fault("14s", second, "leader of s", "8s"), 1200,
                    three, "ack_timeout = \"2s\"");
     run.run(seed);

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 
 TEST(NatsConsumer, GivesMessagesInStreamOrderWithSequenceAndAttempt) {
-  NatsRun run(system());
+  ScenarioRun run(system());
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, ack));
   run.run();
@@ -23,7 +23,7 @@ TEST(NatsConsumer, GivesMessagesInStreamOrderWithSequenceAndAttempt) {
 
 // broker-facts vector 9: m1 is not acked, m2 and m3 are.
 TEST(NatsConsumer, AMessageNotAcknowledgedComesAgainAfterItsTime) {
-  NatsRun run(system());
+  ScenarioRun run(system());
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, [](const Message& m, Effects& e) {
                if (m.id != 1 || m.attempt == 2) ack(m, e);
@@ -37,7 +37,7 @@ TEST(NatsConsumer, AMessageNotAcknowledgedComesAgainAfterItsTime) {
 }
 
 TEST(NatsConsumer, OneAckPendingKeepsOrderAndWaits) {
-  NatsRun run(system("", "max_ack_pending = 1"));
+  ScenarioRun run(system("", "max_ack_pending = 1"));
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, [](const Message& m, Effects& e) {
                if (m.id != 1 || m.attempt == 2) ack(m, e);
@@ -49,7 +49,7 @@ TEST(NatsConsumer, OneAckPendingKeepsOrderAndWaits) {
 
 // Both the expired m1 and the new m4 are ready when the consumer asks again: m1 goes first.
 TEST(NatsConsumer, RedeliveryGoesBeforeNewMessages) {
-  NatsRun run(system("", "ack_wait = \"1s\""));
+  ScenarioRun run(system("", "ack_wait = \"1s\""));
   run.script("p", [](const Now&, const Event& e, Effects& effects) {
     if (e.kind == EventKind::start) effects.publish(0, message(1));
     if (e.kind == EventKind::invoke) effects.publish(0, message(4));  // at 1 s
@@ -68,7 +68,7 @@ TEST(NatsConsumer, RedeliveryGoesBeforeNewMessages) {
 }
 
 TEST(NatsConsumer, NackGivesItBackAtOnceOrAfterADelay) {
-  NatsRun run(system());
+  ScenarioRun run(system());
   run.script("p", publisher(2));
   run.script("c-0", consumer(1, [](const Message& m, Effects& e) {
                if (m.attempt == 3) return ack(m, e);
@@ -85,7 +85,7 @@ TEST(NatsConsumer, NackGivesItBackAtOnceOrAfterADelay) {
 }
 
 TEST(NatsConsumer, InProgressStartsTheTimeAgain) {
-  NatsRun run(system("", "ack_wait = \"2s\""));
+  ScenarioRun run(system("", "ack_wait = \"2s\""));
   run.script("p", publisher(1));
   std::uint64_t receipt = 0;
   run.script("c-0",
@@ -109,7 +109,7 @@ TEST(NatsConsumer, InProgressStartsTheTimeAgain) {
 }
 
 TEST(NatsConsumer, TerminatedIsDoneWith) {
-  NatsRun run(system("", "ack_wait = \"1s\""));
+  ScenarioRun run(system("", "ack_wait = \"1s\""));
   run.script("p", publisher(1));
   run.script("c-0", consumer(1, [](const Message& m, Effects& e) { e.terminate({&m.receipt, 1}); }));
   run.run();
@@ -119,7 +119,7 @@ TEST(NatsConsumer, TerminatedIsDoneWith) {
 
 // Case: seq 1 three times, then seq 2 three times, then silence; both stay in the stream.
 TEST(NatsConsumer, BeyondMaxDeliverAMessageIsPassedOver) {
-  NatsRun run(system("", "ack_wait = \"1s\", max_deliver = 3, max_ack_pending = 1"));
+  ScenarioRun run(system("", "ack_wait = \"1s\", max_deliver = 3, max_ack_pending = 1"));
   run.script("p", publisher(2));
   run.script("c-0", consumer(1, [](const Message&, Effects&) {}));
   run.run();
@@ -130,7 +130,7 @@ TEST(NatsConsumer, BeyondMaxDeliverAMessageIsPassedOver) {
 }
 
 TEST(NatsConsumer, BackoffReplacesAckWaitByDelivery) {
-  NatsRun run(system("", "backoff = [\"1s\", \"3s\", \"7s\"], max_deliver = 5"));
+  ScenarioRun run(system("", "backoff = [\"1s\", \"3s\", \"7s\"], max_deliver = 5"));
   run.script("p", publisher(1));
   run.script("c-0", consumer(1, [](const Message&, Effects&) {}));
   run.run();
@@ -143,7 +143,7 @@ TEST(NatsConsumer, BackoffReplacesAckWaitByDelivery) {
 }
 
 TEST(NatsConsumer, AckAllCoversWhatWasDeliveredBefore) {
-  NatsRun run(system("", "ack_policy = \"all\", ack_wait = \"1s\""));
+  ScenarioRun run(system("", "ack_policy = \"all\", ack_wait = \"1s\""));
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, [](const Message& m, Effects& e) {
                if (m.id == 3) ack(m, e);
@@ -154,7 +154,7 @@ TEST(NatsConsumer, AckAllCoversWhatWasDeliveredBefore) {
 }
 
 TEST(NatsConsumer, AckNoneGivesEachOnce) {
-  NatsRun run(system("", "ack_policy = \"none\""));
+  ScenarioRun run(system("", "ack_policy = \"none\""));
   EXPECT_FALSE(run.setup().capabilities[run.process("c-0")].negative_ack);
   run.script("p", publisher(3));
   run.script("c-0", consumer(2, [](const Message&, Effects&) {}));
@@ -166,7 +166,7 @@ TEST(NatsConsumer, AckNoneGivesEachOnce) {
 TEST(NatsConsumer, ALateAckSettlesAnothersDelivery) {
   const std::string two =
       "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\nconsumer = { durable = \"c\" }\n";
-  NatsRun run(system("", "ack_wait = \"1s\"", "", "", two));
+  ScenarioRun run(system("", "ack_wait = \"1s\"", "", "", two));
   run.script("p", publisher(1));
   std::uint64_t receipt = 0;
   run.script("c-0",
@@ -191,7 +191,7 @@ TEST(NatsConsumer, ALateAckSettlesAnothersDelivery) {
 TEST(NatsConsumer, RequestsTakeTurns) {
   const std::string two =
       "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\nconsumer = { durable = \"c\" }\n";
-  NatsRun run(system("", "", "", "", two));
+  ScenarioRun run(system("", "", "", "", two));
   run.script("p", [](const Now&, const Event& e, Effects& effects) {
     if (e.kind != EventKind::invoke) return;  // at 1 s: both wait by then
     for (MessageId id = 1; id <= 4; ++id) effects.publish(0, message(id));
@@ -203,7 +203,7 @@ TEST(NatsConsumer, RequestsTakeTurns) {
 }
 
 TEST(NatsConsumer, AFetchOfManyTakesWhatThereIs) {
-  NatsRun run(system());
+  ScenarioRun run(system());
   run.script("p", publisher(3));
   run.script("c-0", [](const Now&, const Event& e, Effects& effects) {
     if (e.kind == EventKind::start) effects.fetch(0, 10, Duration::seconds(3));
@@ -220,7 +220,7 @@ TEST(NatsConsumer, AFetchOfManyTakesWhatThereIs) {
 
 // Held back by max_ack_pending, the library waits for the rest until its request of 1 s runs out.
 TEST(NatsConsumer, AFetchBeyondMaxAckPendingWaitsItsRequestOut) {
-  NatsRun run(system("", "max_ack_pending = 2"));
+  ScenarioRun run(system("", "max_ack_pending = 2"));
   run.script("p", publisher(5));
   run.script("c-0", consumer(4, ack));
   run.run();
@@ -233,7 +233,7 @@ TEST(NatsConsumer, AFetchBeyondMaxAckPendingWaitsItsRequestOut) {
 // A waiting application's fetch is a chain of requests; the server drops each 10 ms before the next one
 // comes.
 TEST(NatsConsumer, BetweenTwoFetchesNobodyWaits) {
-  NatsRun run(system("", "expires = \"500ms\""));
+  ScenarioRun run(system("", "expires = \"500ms\""));
   run.script("p",
              [](const Now&, const Event& e, Effects& effects) {
                static MessageId id = 0;
@@ -257,7 +257,7 @@ TEST(NatsConsumer, APullMayOvertakeTheAckBeforeIt) {
   int again = 0;
   const int trials = 200;
   for (std::uint64_t seed = 1; seed <= trials; ++seed) {
-    NatsRun run(system("", "ack_wait = \"200ms\""));
+    ScenarioRun run(system("", "ack_wait = \"200ms\""));
     run.script("p", publisher(1));
     std::uint64_t receipt = 0;
     run.script("c-0",
@@ -280,13 +280,13 @@ TEST(NatsConsumer, APullMayOvertakeTheAckBeforeIt) {
 }
 
 TEST(NatsConsumer, DoubleAckSettlesWhenTheServerHasConfirmed) {
-  NatsRun plain(system()), confirmed(system("", "ack_sync = true"));
-  for (NatsRun* run : {&plain, &confirmed}) {
+  ScenarioRun plain(system()), confirmed(system("", "ack_sync = true"));
+  for (ScenarioRun* run : {&plain, &confirmed}) {
     run->script("p", publisher(1));
     run->script("c-0", consumer(1, ack));
     run->run();
   }
-  const auto took = [](NatsRun& run) {
+  const auto took = [](ScenarioRun& run) {
     return run.rows(Kind::ack, Phase::ok).at(0).time - run.rows(Kind::ack, Phase::invoke).at(0).time;
   };
   EXPECT_EQ(took(plain), 0);
@@ -294,7 +294,7 @@ TEST(NatsConsumer, DoubleAckSettlesWhenTheServerHasConfirmed) {
 }
 
 TEST(NatsConsumer, AKilledClientsRequestIsForgotten) {
-  NatsRun run(system("", "ack_wait = \"20s\"", "", "", R"(
+  ScenarioRun run(system("", "ack_wait = \"20s\"", "", "", R"(
 [[fault]]
 at = { time = "500ms" }
 action = "kill"
@@ -314,7 +314,7 @@ heal = "3s"
 
 // Killed with a message in hand: it comes to the next incarnation, as delivery 2, when its time is over.
 TEST(NatsConsumer, WhatADeadClientHeldComesAgain) {
-  NatsRun run(system("", "ack_wait = \"5s\"", "", "", R"(
+  ScenarioRun run(system("", "ack_wait = \"5s\"", "", "", R"(
 [[fault]]
 at = { process = "c-0", step = "deliver", message = 1 }
 action = "kill"
@@ -332,7 +332,7 @@ heal = "1s"
 // batch by the first of two workers. It handles 1 to 10; from 3 s on the server hands 2 to 10 to the second
 // one as well.
 TEST(NatsConsumer, ABatchHandledOneByOnePassesTheAckWait) {
-  NatsRun run(R"(
+  ScenarioRun run(R"(
 name = "t"
 [broker]
 kind = "nats"
@@ -367,7 +367,7 @@ consumer = { ack_wait = "3s" }
 
 // Case flink-connector-nats#109: acks only once a second cap the rate at max_ack_pending per second.
 TEST(NatsConsumer, AcksOncePerPeriodCapTheRate) {
-  NatsRun run(system("", "max_ack_pending = 100, ack_policy = \"all\""));
+  ScenarioRun run(system("", "max_ack_pending = 100, ack_policy = \"all\""));
   run.script("p", publisher(1000));
   std::uint64_t latest = 0;
   std::vector<std::size_t> by_second;

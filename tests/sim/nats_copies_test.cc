@@ -16,11 +16,11 @@ std::string fault(const std::string& action, const std::string& target, const st
 }
 
 /// Stream "s" on nats-1, its copy "m" on nats-2; a message each 100 ms, 20 in all.
-struct Copied : NatsRun {
+struct Copied : ScenarioRun {
   explicit Copied(const std::string& copy, const std::string& more = "", const std::string& origin = "")
-      : NatsRun(system("[streams.properties]\n" + origin + "\n[[streams]]\nname = \"m\"\nproperties = { " +
-                           copy + " }\n",
-                       "", "reconnect_wait = \"100ms\"", "nodes = 2", more)) {
+      : ScenarioRun(system("[streams.properties]\n" + origin +
+                               "\n[[streams]]\nname = \"m\"\nproperties = { " + copy + " }\n",
+                           "", "reconnect_wait = \"100ms\"", "nodes = 2", more)) {
     script("p", steady(), tenths(20));
     script("c-0", silent());
     run();
@@ -76,7 +76,7 @@ TEST(NatsCopies, SourcesAreNumberedAnewAndGoOnBehindTheLast) {
 // Its own server restarts a mirror; another server's restart it notices after 10 s of silence, at the next
 // check.
 TEST(NatsCopies, AnOriginThatWasAwayIsAskedAnewAfterTenSeconds) {
-  NatsRun run(system(
+  ScenarioRun run(system(
       "[[streams]]\nname = \"m\"\nproperties = { mirror = \"s\" }\n", "", "", "nodes = 2",
       fault("kill", "nats-1", "500ms") + "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"m\"\n"));
   run.script("p",
@@ -96,7 +96,7 @@ TEST(NatsCopies, AnOriginThatWasAwayIsAskedAnewAfterTenSeconds) {
 }
 
 TEST(NatsCopies, AMirrorTakesNoPublishes) {
-  NatsRun run(
+  ScenarioRun run(
       "name = \"t\"\n[broker]\nkind = \"nats\"\n[[streams]]\nname = \"s\"\n[[streams]]\nname = "
       "\"m\"\nproperties = { "
       "mirror = \"s\" }\n[workload]\nname = \"p\"\ntopic = \"m\"\nrate = \"1/s\"\nmessages = 1\n");

@@ -30,7 +30,7 @@ std::vector<Duration> every_20ms(int n) {
   return ticks;
 }
 
-bool nothing_lost(const NatsRun& run) {
+bool nothing_lost(const ScenarioRun& run) {
   const auto stored = run.stored();
   const std::set<MessageId> there(stored.begin(), stored.end());
   const auto acked = run.acked();
@@ -38,7 +38,7 @@ bool nothing_lost(const NatsRun& run) {
 }
 
 TEST(NatsDisk, OneCopyAnswersWhatFitsAndNothingMore) {
-  NatsRun run(system("", "", "reconnect_wait = \"200ms\"", "", full("nats-1", "2s", "1110ms")));
+  ScenarioRun run(system("", "", "reconnect_wait = \"200ms\"", "", full("nats-1", "2s", "1110ms")));
   run.script("p", often(), every_20ms(300));
   run.script("c-0", silent());
   run.run();
@@ -54,7 +54,7 @@ TEST(NatsDisk, OneCopyAnswersWhatFitsAndNothingMore) {
 }
 
 TEST(NatsDisk, AStreamInMemoryNeedsNoRoom) {
-  NatsRun run(system("properties = { storage = \"memory\" }", "", "", "", full("nats-1", "100s")));
+  ScenarioRun run(system("properties = { storage = \"memory\" }", "", "", "", full("nats-1", "100s")));
   run.script("p", often(), every_20ms(300));
   run.script("c-0", silent());
   run.run();
@@ -63,7 +63,7 @@ TEST(NatsDisk, AStreamInMemoryNeedsNoRoom) {
 
 TEST(NatsDisk, AReplicatedLeaderDisablesJetStreamAndAnotherIsElected) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    NatsRun run(system("replicas = 3", "", "", "nodes = 3", full("leader of s", "15s")));
+    ScenarioRun run(system("replicas = 3", "", "", "nodes = 3", full("leader of s", "15s")));
     run.script("p", often(), every_20ms(1000));
     run.script("c-0", silent());
     run.run(seed);
@@ -78,7 +78,7 @@ TEST(NatsDisk, AReplicatedLeaderDisablesJetStreamAndAnotherIsElected) {
 }
 
 TEST(NatsDisk, AFullFollowerIsNotMissed) {
-  NatsRun run(system("replicas = 3", "", "", "nodes = 3", full("nats-2", "5s")));
+  ScenarioRun run(system("replicas = 3", "", "", "nodes = 3", full("nats-2", "5s")));
   run.script("p", often(), every_20ms(500));
   run.script("c-0", silent());
   run.run();
@@ -87,7 +87,7 @@ TEST(NatsDisk, AFullFollowerIsNotMissed) {
 }
 
 TEST(NatsDisk, TwoFullFollowersStopTheStream) {
-  NatsRun run(system("replicas = 3", "", "", "nodes = 3", full("nats-2", "5s") + full("nats-3", "5s")));
+  ScenarioRun run(system("replicas = 3", "", "", "nodes = 3", full("nats-2", "5s") + full("nats-3", "5s")));
   run.script("p", often(), every_20ms(500));
   run.script("c-0", silent());
   run.run();
@@ -96,7 +96,7 @@ TEST(NatsDisk, TwoFullFollowersStopTheStream) {
 }
 
 TEST(NatsDisk, WhatWasAcknowledgedMeanwhileComesAgain) {
-  NatsRun run(system("", "", "reconnect_wait = \"200ms\"", "", full("nats-1", "500ms")));
+  ScenarioRun run(system("", "", "reconnect_wait = \"200ms\"", "", full("nats-1", "500ms")));
   run.script("p", publisher(100));
   run.script(
       "c-0",

@@ -25,7 +25,7 @@ int losses(const std::string& broker, const std::string& faults, const Script& p
            const std::vector<Duration>& ticks) {
   int lost = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    NatsRun run(system("replicas = 3", "", "ack_timeout = \"1s\"", broker, faults));
+    ScenarioRun run(system("replicas = 3", "", "ack_timeout = \"1s\"", broker, faults));
     run.script("p", publishes, ticks);
     run.script("c-0", silent());
     run.run(seed);
@@ -72,8 +72,8 @@ TEST(NatsFaults, AMinoritysLeaderRemovesTheOthersUntil2123) {
 // persist_mode = "async": answered first, written within 8 ms.
 TEST(NatsFaults, WhatIsWrittenLaterIsLostByAKill) {
   for (const bool later : {false, true}) {
-    NatsRun run(system(later ? "properties = { persist_mode = \"async\" }" : "", "", "send_asap = true", "",
-                       fault("1010ms", "kill", "nats-1", "1s")));
+    ScenarioRun run(system(later ? "properties = { persist_mode = \"async\" }" : "", "", "send_asap = true",
+                           "", fault("1010ms", "kill", "nats-1", "1s")));
     run.script("p",
                [](const Now&, const Event& e, Effects& effects) {
                  static MessageId id = 0;
@@ -98,8 +98,8 @@ std::size_t starts(const std::string& first, const std::string& first_heal, cons
     return "[[fault]]\nat = { process = \"c\", step = \"request." + step +
            "\", nth = " + std::to_string(nth) + " }\naction = \"" + action + "\"\nheal = \"" + heal + "\"\n";
   };
-  NatsRun run(system("", "durable = \"c\", ack_policy = \"explicit\"", "", "",
-                     at("pull", 2, first, first_heal) + at("ack", 1, second, second_heal)));
+  ScenarioRun run(system("", "durable = \"c\", ack_policy = \"explicit\"", "", "",
+                         at("pull", 2, first, first_heal) + at("ack", 1, second, second_heal)));
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, [](const Message& m, Effects& effects) { effects.ack({&m.receipt, 1}); }));
   EXPECT_EQ(run.run().faults_fired(), 2u);
@@ -114,7 +114,7 @@ TEST(NatsFaults, AKilledProcessCannotBePausedAndAPausedOneCanBeKilled) {
 }
 
 TEST(NatsFaults, AProcessThatIsToldToStopStaysAwayUntilItsRestart) {
-  NatsRun run(
+  ScenarioRun run(
       system("", "durable = \"c\", ack_policy = \"explicit\"", "", "", fault("2s", "restart", "c-0", "5s")));
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, [](const Message& m, Effects& effects) { effects.ack({&m.receipt, 1}); }));

@@ -18,9 +18,9 @@ struct Sent {
 };
 
 /// All at once at the start; the stream's subject is "s.*".
-NatsRun sends(const std::string& properties, const std::vector<Sent>& what, const std::string& producer = "",
-              const std::string& broker = "") {
-  NatsRun run(system("subjects = [\"s.*\"]\nproperties = { " + properties + " }", "", producer, broker));
+ScenarioRun sends(const std::string& properties, const std::vector<Sent>& what,
+                  const std::string& producer = "", const std::string& broker = "") {
+  ScenarioRun run(system("subjects = [\"s.*\"]\nproperties = { " + properties + " }", "", producer, broker));
   run.script("p", [what](const Now&, const Event& event, Effects& effects) {
     if (event.kind != EventKind::start) return;
     for (const Sent& s : what) {
@@ -37,7 +37,7 @@ NatsRun sends(const std::string& properties, const std::vector<Sent>& what, cons
 std::uint32_t largest(const std::string& properties, std::uint32_t from, std::uint32_t to,
                       const std::string& producer = "", const std::string& broker = "") {
   for (std::uint32_t size = from; size <= to; ++size) {
-    NatsRun run = sends(properties, {{1, size}}, producer, broker);
+    ScenarioRun run = sends(properties, {{1, size}}, producer, broker);
     run.run();
     if (run.acked().empty()) return size - 1;
   }
@@ -60,32 +60,32 @@ TEST(NatsLimits, SizesToTheByte) {
 }
 
 TEST(NatsLimits, TooLargeIsSaidByWhoeverNoticesFirst) {
-  NatsRun client = sends("", {{1, 2000}}, "", "properties = { max_payload = 1000 }");
+  ScenarioRun client = sends("", {{1, 2000}}, "", "properties = { max_payload = 1000 }");
   client.run();
   EXPECT_EQ(client.rows(Kind::publish, Phase::fail).at(0).code, 21);  // NATS_MAX_PAYLOAD
   EXPECT_TRUE(client.rows(Kind::request, "p").empty());
-  NatsRun server = sends("max_msg_size = 1000", {{1, 2000}});
+  ScenarioRun server = sends("max_msg_size = 1000", {{1, 2000}});
   server.run();
   EXPECT_EQ(server.rows(Kind::publish, Phase::fail).at(0).code, code::exceeds_maximum);
 }
 
 TEST(NatsLimits, DiscardOldDropsTheOldest) {
-  NatsRun count = sends("max_msgs = 3", {{1}, {2}, {3}, {4}, {5}});
+  ScenarioRun count = sends("max_msgs = 3", {{1}, {2}, {3}, {4}, {5}});
   count.run();
   EXPECT_THAT(count.stored(), ElementsAre(3, 4, 5));
   EXPECT_THAT(count.acked(), ElementsAre(1, 2, 3, 4, 5));
-  NatsRun bytes = sends("max_bytes = 500", {{1}, {2}, {3}, {4}});  // 165 bytes each
+  ScenarioRun bytes = sends("max_bytes = 500", {{1}, {2}, {3}, {4}});  // 165 bytes each
   bytes.run();
   EXPECT_THAT(bytes.stored(), ElementsAre(2, 3, 4));
   // What is larger than all there is room for is acknowledged, and gone with all others.
-  NatsRun huge = sends("max_bytes = 500", {{1}, {2, 600}});
+  ScenarioRun huge = sends("max_bytes = 500", {{1}, {2, 600}});
   huge.run();
   EXPECT_THAT(huge.acked(), ElementsAre(1, 2));
   EXPECT_THAT(huge.stored(), ElementsAre());
 }
 
 TEST(NatsLimits, DiscardNewRefuses) {
-  NatsRun run = sends("discard = \"new\", max_msgs = 3", {{1}, {2}, {3}, {4}, {5}});
+  ScenarioRun run = sends("discard = \"new\", max_msgs = 3", {{1}, {2}, {3}, {4}, {5}});
   run.run();
   EXPECT_THAT(run.stored(), ElementsAre(1, 2, 3));
   const auto refused = run.rows(Kind::publish, Phase::fail);
@@ -95,17 +95,17 @@ TEST(NatsLimits, DiscardNewRefuses) {
 
 TEST(NatsLimits, PerSubject) {
   const std::vector<Sent> what = {{1, 100, 1}, {2, 100, 2}, {3, 100, 1}, {4, 100, 2}, {5, 100, 1}};
-  NatsRun old = sends("max_msgs_per_subject = 2", what);
+  ScenarioRun old = sends("max_msgs_per_subject = 2", what);
   old.run();
   EXPECT_THAT(old.stored(), ElementsAre(2, 3, 4, 5));
-  NatsRun last = sends("max_msgs_per_subject = 1", what);
+  ScenarioRun last = sends("max_msgs_per_subject = 1", what);
   last.run();
   EXPECT_THAT(last.stored(), ElementsAre(4, 5));
   // discard = new alone refuses nothing here: the new one takes the place of its subject's oldest.
-  NatsRun replaced = sends("max_msgs_per_subject = 2, discard = \"new\"", what);
+  ScenarioRun replaced = sends("max_msgs_per_subject = 2, discard = \"new\"", what);
   replaced.run();
   EXPECT_THAT(replaced.stored(), ElementsAre(2, 3, 4, 5));
-  NatsRun refused =
+  ScenarioRun refused =
       sends("max_msgs_per_subject = 2, discard = \"new\", discard_new_per_subject = true", what);
   refused.run();
   EXPECT_THAT(refused.stored(), ElementsAre(1, 2, 3, 4));
@@ -114,8 +114,8 @@ TEST(NatsLimits, PerSubject) {
 
 // a, b, c, then d: refused; a and b again: they replace the old ones, which max_msgs does not mind.
 TEST(NatsLimits, AMessageThatReplacesIsNotHeldAgainstMaxMsgs) {
-  NatsRun run = sends("max_msgs = 3, max_msgs_per_subject = 1, discard = \"new\"",
-                      {{1, 10, 1}, {2, 10, 2}, {3, 10, 3}, {4, 10, 4}, {5, 10, 1}, {6, 10, 2}});
+  ScenarioRun run = sends("max_msgs = 3, max_msgs_per_subject = 1, discard = \"new\"",
+                          {{1, 10, 1}, {2, 10, 2}, {3, 10, 3}, {4, 10, 4}, {5, 10, 1}, {6, 10, 2}});
   run.run();
   EXPECT_THAT(run.stored(), ElementsAre(3, 5, 6));
   EXPECT_EQ(run.rows(Kind::publish, Phase::fail).at(0).message, 4u);
@@ -123,7 +123,7 @@ TEST(NatsLimits, AMessageThatReplacesIsNotHeldAgainstMaxMsgs) {
 
 // The id of a stored message is known before the stream is found full; that of a refused one is not.
 TEST(NatsLimits, ARepeatIsRecognisedWhenFullButARefusalIsForgotten) {
-  NatsRun run = sends("max_msgs = 1, discard = \"new\"", {{1}, {2}, {1}, {2}});
+  ScenarioRun run = sends("max_msgs = 1, discard = \"new\"", {{1}, {2}, {1}, {2}});
   run.run();
   const auto ok = run.rows(Kind::publish, Phase::ok);
   ASSERT_EQ(ok.size(), 2u);
@@ -136,7 +136,7 @@ TEST(NatsLimits, ARepeatIsRecognisedWhenFullButARefusalIsForgotten) {
 // 1.25 s from a file and after 1 s from memory.
 TEST(NatsLimits, MaxAge) {
   for (const bool memory : {false, true}) {
-    NatsRun run(
+    ScenarioRun run(
         system(std::string("properties = { max_age = \"1s\", duplicate_window = \"100ms\", storage = \"") +
                (memory ? "memory" : "file") + "\" }"));
     std::vector<Duration> ticks;
@@ -167,7 +167,7 @@ TEST(NatsLimits, MaxAge) {
 // Case: three stored and acknowledged, the fourth refused under limits, stored in a work queue.
 TEST(NatsLimits, AcknowledgedMessagesTakeRoomUnlessTheStreamIsAWorkQueue) {
   for (const std::string retention : {"limits", "workqueue", "interest"}) {
-    NatsRun run(
+    ScenarioRun run(
         system("properties = { max_msgs = 3, discard = \"new\", retention = \"" + retention + "\" }"));
     run.script("p", [](const Now&, const Event& e, Effects& effects) {
       if (e.kind == EventKind::start)
@@ -184,8 +184,8 @@ TEST(NatsLimits, AcknowledgedMessagesTakeRoomUnlessTheStreamIsAWorkQueue) {
 
 // Case: past max_deliver the messages stay in the work queue and nobody is ever given them.
 TEST(NatsLimits, WhatNobodyAcknowledgedStaysInAWorkQueue) {
-  NatsRun run(system("properties = { retention = \"workqueue\" }",
-                     "ack_wait = \"1s\", max_deliver = 3, max_ack_pending = 1"));
+  ScenarioRun run(system("properties = { retention = \"workqueue\" }",
+                         "ack_wait = \"1s\", max_deliver = 3, max_ack_pending = 1"));
   run.script("p", publisher(2));
   run.script("c-0", consumer(1, [](const Message&, Effects&) {}));
   run.run();
@@ -196,7 +196,7 @@ TEST(NatsLimits, WhatNobodyAcknowledgedStaysInAWorkQueue) {
 
 // Where nobody is interested a message is acknowledged and gone at once.
 TEST(NatsLimits, InterestOfNobody) {
-  NatsRun run(system("properties = { retention = \"interest\" }", "ordered = true"));
+  ScenarioRun run(system("properties = { retention = \"interest\" }", "ordered = true"));
   run.script("p", publisher(2));
   run.script("c-0", silent());
   run.run();

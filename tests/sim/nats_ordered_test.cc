@@ -18,7 +18,7 @@ std::vector<MessageId> up_to(MessageId n) {
 }
 
 TEST(NatsOrdered, EachReaderGetsEverythingInOrder) {
-  NatsRun run(system(
+  ScenarioRun run(system(
       "", "ordered = true", "", "",
       "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\nconsumer = { ordered = true }\n" +
           observer));
@@ -36,7 +36,7 @@ const std::string loss =
     "[[fault]]\nat = { process = \"c-0\", step = \"request.pull\" }\naction = \"drop_response\"\n";
 
 TEST(NatsOrdered, AMissingMessageIsNoticedByTheNextOne) {
-  NatsRun run(system("", "ordered = true", "", "", loss));
+  ScenarioRun run(system("", "ordered = true", "", "", loss));
   run.script("p", steady(), tenths(5));
   run.script("c-0", consumer(1, ack));
   EXPECT_EQ(run.run().faults_fired(), 1u);
@@ -46,7 +46,7 @@ TEST(NatsOrdered, AMissingMessageIsNoticedByTheNextOne) {
 }
 
 TEST(NatsOrdered, TheLastOneMissingIsNoticedByAHeartbeat) {
-  NatsRun run(system("", "ordered = true", "", "", loss));
+  ScenarioRun run(system("", "ordered = true", "", "", loss));
   run.script("p", publisher(1));
   run.script("c-0", consumer(1, ack));
   EXPECT_EQ(run.run().faults_fired(), 1u);
@@ -56,7 +56,7 @@ TEST(NatsOrdered, TheLastOneMissingIsNoticedByAHeartbeat) {
 }
 
 TEST(NatsOrdered, AfterAReconnectItGoesOnBehindTheLastGoodOne) {
-  NatsRun run(
+  ScenarioRun run(
       system("", "ordered = true", "", "",
              "[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"2s\"\n" + loss));
   run.script("p", steady(), tenths(50));
@@ -66,8 +66,9 @@ TEST(NatsOrdered, AfterAReconnectItGoesOnBehindTheLastGoodOne) {
 }
 
 TEST(NatsOrdered, SurvivesARestartOfTheServer) {
-  NatsRun run(system("", "ordered = true", "", "",
-                     "[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"2s\"\n"));
+  ScenarioRun run(
+      system("", "ordered = true", "", "",
+             "[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"2s\"\n"));
   run.script("p", steady(), tenths(50));
   run.script("c-0", consumer(10, ack));
   run.run();
@@ -77,8 +78,8 @@ TEST(NatsOrdered, SurvivesARestartOfTheServer) {
 
 // State is the client's: a new process reads from the start.
 TEST(NatsOrdered, ARestartedReaderBeginsAnew) {
-  NatsRun run(system("", "ordered = true", "", "",
-                     "[[fault]]\nat = \"3s\"\naction = \"kill\"\ntarget = \"c-0\"\nheal = \"1s\"\n"));
+  ScenarioRun run(system("", "ordered = true", "", "",
+                         "[[fault]]\nat = \"3s\"\naction = \"kill\"\ntarget = \"c-0\"\nheal = \"1s\"\n"));
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, ack));
   run.run();
@@ -87,8 +88,8 @@ TEST(NatsOrdered, ARestartedReaderBeginsAnew) {
 
 // It begins when the process subscribes, so one that was away misses what came meanwhile.
 TEST(NatsOrdered, DeliverPolicyNewSkipsWhatIsThere) {
-  NatsRun run(system("", "ordered = true, deliver_policy = \"new\"", "", "",
-                     "[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"c-0\"\nheal = \"1s\"\n"));
+  ScenarioRun run(system("", "ordered = true, deliver_policy = \"new\"", "", "",
+                         "[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"c-0\"\nheal = \"1s\"\n"));
   MessageId id = 0;
   run.script("p",
              [&](const Now&, const Event& e, Effects& effects) {

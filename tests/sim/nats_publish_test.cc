@@ -25,17 +25,17 @@ std::vector<Duration> times(const std::vector<std::pair<Duration, MessageId>>& p
 }
 
 /// A run of publishes at given times, with a consumer that does nothing.
-NatsRun publishes(const std::string& stream, std::vector<std::pair<Duration, MessageId>> plan,
-                  const std::string& producer = "", const std::string& broker = "",
-                  const std::string& more = "") {
-  NatsRun run(system(stream, "", producer, broker, more));
+ScenarioRun publishes(const std::string& stream, std::vector<std::pair<Duration, MessageId>> plan,
+                      const std::string& producer = "", const std::string& broker = "",
+                      const std::string& more = "") {
+  ScenarioRun run(system(stream, "", producer, broker, more));
   run.script("p", at_times(plan), times(plan));
   run.script("c-0", silent());
   return run;
 }
 
 TEST(NatsPublish, IsAnsweredWithTheStreamSequence) {
-  NatsRun run(system());
+  ScenarioRun run(system());
   run.script("p", publisher(3));
   run.script("c-0", silent());
   run.run();
@@ -50,7 +50,7 @@ TEST(NatsPublish, IsAnsweredWithTheStreamSequence) {
 }
 
 TEST(NatsPublish, AtOnceWithSendAsap) {
-  NatsRun run(system("", "", "send_asap = true"));
+  ScenarioRun run(system("", "", "send_asap = true"));
   run.script("p", publisher(1));
   run.script("c-0", silent());
   run.run();
@@ -58,7 +58,7 @@ TEST(NatsPublish, AtOnceWithSendAsap) {
 }
 
 TEST(NatsPublish, ARepeatWithinTheWindowIsADuplicateWithTheFirstSequence) {
-  NatsRun run =
+  ScenarioRun run =
       publishes("", {{Duration::seconds(1), 5}, {Duration::seconds(2), 6}, {Duration::seconds(25), 5}});
   run.run();
   const auto ok = run.rows(Kind::publish, Phase::ok);
@@ -69,14 +69,14 @@ TEST(NatsPublish, ARepeatWithinTheWindowIsADuplicateWithTheFirstSequence) {
 }
 
 TEST(NatsPublish, AfterTheWindowItIsStoredAgain) {
-  NatsRun run = publishes("properties = { duplicate_window = \"1s\" }",
-                          {{Duration::seconds(1), 5}, {Duration::seconds(3), 5}});
+  ScenarioRun run = publishes("properties = { duplicate_window = \"1s\" }",
+                              {{Duration::seconds(1), 5}, {Duration::seconds(3), 5}});
   run.run();
   EXPECT_THAT(run.stored(), ElementsAre(5, 5));
 }
 
 TEST(NatsPublish, WithoutMessageIdEveryPublishIsStored) {
-  NatsRun run = publishes("", {{Duration::seconds(1), 5}, {Duration::seconds(2), 5}}, "msg_id = false");
+  ScenarioRun run = publishes("", {{Duration::seconds(1), 5}, {Duration::seconds(2), 5}}, "msg_id = false");
   run.run();
   EXPECT_THAT(run.stored(), ElementsAre(5, 5));
   EXPECT_FALSE(run.setup().capabilities[run.process("p")].deduplicates);
@@ -90,23 +90,24 @@ TEST(NatsPublish, IdsOfRemovedMessagesAreForgottenByARestart) {
                                                             {Duration::seconds(10), 1}};
   const std::string restart =
       "[[fault]]\nat = \"5s\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"1s\"\n";
-  NatsRun plain = publishes("properties = { max_msgs = 1 }", plan);
+  ScenarioRun plain = publishes("properties = { max_msgs = 1 }", plan);
   plain.run();
   EXPECT_THAT(plain.stored(), ElementsAre(2));
-  NatsRun restarted = publishes("properties = { max_msgs = 1 }", plan, "", "", restart);
+  ScenarioRun restarted = publishes("properties = { max_msgs = 1 }", plan, "", "", restart);
   restarted.run();
   EXPECT_THAT(restarted.stored(), ElementsAre(1));
 }
 
 TEST(NatsPublish, ARestartKeepsTheIdsOfWhatIsStored) {
-  NatsRun run = publishes("", {{Duration::seconds(1), 1}, {Duration::seconds(10), 1}}, "", "",
-                          "[[fault]]\nat = \"5s\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"1s\"\n");
+  ScenarioRun run =
+      publishes("", {{Duration::seconds(1), 1}, {Duration::seconds(10), 1}}, "", "",
+                "[[fault]]\nat = \"5s\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"1s\"\n");
   run.run();
   EXPECT_THAT(run.stored(), ElementsAre(1));
 }
 
 TEST(NatsPublish, DiscardOldDropsTheOldest) {
-  NatsRun run(system("properties = { max_msgs = 2 }"));
+  ScenarioRun run(system("properties = { max_msgs = 2 }"));
   run.script("p", publisher(5));
   run.script("c-0", silent());
   run.run();
@@ -116,7 +117,7 @@ TEST(NatsPublish, DiscardOldDropsTheOldest) {
 
 // Case: limits retention keeps acked messages, so the 4th is refused with 10077.
 TEST(NatsPublish, DiscardNewRefuses) {
-  NatsRun run(system("properties = { max_msgs = 3, discard = \"new\" }"));
+  ScenarioRun run(system("properties = { max_msgs = 3, discard = \"new\" }"));
   run.script("p", publisher(4));
   run.script("c-0", consumer(1, ack));
   run.run();
@@ -128,7 +129,7 @@ TEST(NatsPublish, DiscardNewRefuses) {
 
 // Case: the same with workqueue retention: acks remove messages, so there is room for the 4th.
 TEST(NatsPublish, AWorkQueueMakesRoomByAcks) {
-  NatsRun run(system("properties = { max_msgs = 3, discard = \"new\", retention = \"workqueue\" }"));
+  ScenarioRun run(system("properties = { max_msgs = 3, discard = \"new\", retention = \"workqueue\" }"));
   run.script("p", [](const Now&, const Event& e, Effects& effects) {
     if (e.kind == EventKind::start) {
       for (MessageId id = 1; id <= 3; ++id) effects.publish(0, message(id));
@@ -147,7 +148,7 @@ TEST(NatsPublish, AWorkQueueMakesRoomByAcks) {
 
 TEST(NatsPublish, InterestKeepsWhatSomebodyWants) {
   const std::string two = "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\n";
-  NatsRun run(system("properties = { retention = \"interest\" }", "", "", "", two));
+  ScenarioRun run(system("properties = { retention = \"interest\" }", "", "", "", two));
   run.script("p", publisher(3));
   run.script("c-0", consumer(1, ack));
   run.script("d-0", consumer(1, [](const Message& m, Effects& e) {
@@ -159,17 +160,17 @@ TEST(NatsPublish, InterestKeepsWhatSomebodyWants) {
 
 TEST(NatsPublish, AWorkQueueHasOneConsumer) {
   const std::string queue = "properties = { retention = \"workqueue\" }";
-  EXPECT_THROW(NatsRun(system(queue, "", "", "", "[[observers]]\nname = \"o\"\ntopic = \"s\"\n")),
+  EXPECT_THROW(ScenarioRun(system(queue, "", "", "", "[[observers]]\nname = \"o\"\ntopic = \"s\"\n")),
                ScenarioError);
-  EXPECT_THROW(
-      NatsRun(system(queue, "", "", "", "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\n")),
-      ScenarioError);
-  EXPECT_NO_THROW(NatsRun(system(queue)));
+  EXPECT_THROW(ScenarioRun(system(queue, "", "", "",
+                                  "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\n")),
+               ScenarioError);
+  EXPECT_NO_THROW(ScenarioRun(system(queue)));
 }
 
 TEST(NatsPublish, MaxBytesCountsOverheadToo) {
   // A message of 1000 bytes takes 1000 + 22 + 8 + 3 (s.>) + 4 + 38 = 1075.
-  NatsRun run(system("properties = { max_bytes = 2150 }"));
+  ScenarioRun run(system("properties = { max_bytes = 2150 }"));
   run.script("p", publisher(5, 1000));
   run.script("c-0", silent());
   run.run();
@@ -177,7 +178,7 @@ TEST(NatsPublish, MaxBytesCountsOverheadToo) {
 }
 
 TEST(NatsPublish, MaxAgeRemoves) {
-  NatsRun run =
+  ScenarioRun run =
       publishes("properties = { max_age = \"2s\" }", {{Duration::seconds(1), 1}, {Duration::seconds(2), 2}});
   run.run();
   EXPECT_THAT(run.stored(), ElementsAre());
@@ -185,12 +186,12 @@ TEST(NatsPublish, MaxAgeRemoves) {
 }
 
 TEST(NatsPublish, TooLargeForTheStreamOrTheServer) {
-  NatsRun stream(system("properties = { max_msg_size = 500 }"));
+  ScenarioRun stream(system("properties = { max_msg_size = 500 }"));
   stream.script("p", publisher(1, 501));
   stream.script("c-0", silent());
   stream.run();
   EXPECT_EQ(stream.rows(Kind::publish, Phase::fail).at(0).code, code::exceeds_maximum);
-  NatsRun server(system());
+  ScenarioRun server(system());
   server.script("p", publisher(1, (1 << 20) + 1));
   server.script("c-0", silent());
   server.run();
@@ -200,7 +201,7 @@ TEST(NatsPublish, TooLargeForTheStreamOrTheServer) {
 }
 
 TEST(NatsPublish, WithoutAnAnswerItsOutcomeIsUnknown) {
-  NatsRun run = publishes(
+  ScenarioRun run = publishes(
       "", {{Duration::seconds(1), 1}}, "ack_timeout = \"3s\"", "",
       "[[fault]]\nat = { process = \"p\", step = \"request.publish\" }\naction = \"drop_response\"\n");
   run.run();
@@ -215,9 +216,9 @@ TEST(NatsPublish, NoRespondersFailsAndIsTriedAgainOnlyIfAsked) {
   // One stream on the first of two servers; the client sits on the other one.
   const std::string kill =
       "[[fault]]\nat = \"500ms\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"2s\"\n";
-  NatsRun plain = publishes("", {{Duration::seconds(1), 1}}, "", "nodes = 2", kill);
-  NatsRun run = publishes("", {{Duration::seconds(1), 1}, {Duration::seconds(5), 2}}, "retry_attempts = 2",
-                          "nodes = 2", kill);
+  ScenarioRun plain = publishes("", {{Duration::seconds(1), 1}}, "", "nodes = 2", kill);
+  ScenarioRun run = publishes("", {{Duration::seconds(1), 1}, {Duration::seconds(5), 2}},
+                              "retry_attempts = 2", "nodes = 2", kill);
   std::uint64_t seed = 1;
   for (; seed < 20; ++seed) {  // servers are picked at random
     run.run(seed);
@@ -236,7 +237,7 @@ TEST(NatsPublish, NoRespondersFailsAndIsTriedAgainOnlyIfAsked) {
 }
 
 TEST(NatsPublish, StallsWhenTooManyAreWithoutAnAnswer) {
-  NatsRun run(system(
+  ScenarioRun run(system(
       "", "", "max_pending = 2, stall_wait = \"1s\", ack_timeout = \"4s\"", "",
       "[[fault]]\nat = { process = \"p\", step = \"request.publish\" }\naction = \"drop_response\"\n"));
   run.script("p", publisher(4));
@@ -254,7 +255,7 @@ TEST(NatsPublish, StallsWhenTooManyAreWithoutAnAnswer) {
 }
 
 TEST(NatsPublish, FlushWaitsForAllAnswers) {
-  NatsRun run(system());
+  ScenarioRun run(system());
   run.script("p", [](const Now&, const Event& e, Effects& effects) {
     if (e.kind != EventKind::start) return;
     effects.publish(0, message(1));
@@ -266,7 +267,7 @@ TEST(NatsPublish, FlushWaitsForAllAnswers) {
 }
 
 TEST(NatsPublish, PayloadsArriveAsTheyWereSent) {
-  NatsRun run(system());
+  ScenarioRun run(system());
   const std::string text = "a payload";
   run.script("p", [&](const Now&, const Event& e, Effects& effects) {
     if (e.kind != EventKind::start) return;
@@ -287,7 +288,7 @@ TEST(NatsPublish, PayloadsArriveAsTheyWereSent) {
 // The server is killed under the client: what was sent and not answered is unknown, what is published
 // meanwhile waits in the library's buffer and goes out after the reconnect.
 TEST(NatsPublish, SurvivesARestartOfTheServer) {
-  NatsRun run =
+  ScenarioRun run =
       publishes("", {{Duration::seconds(1), 1}, {Duration::millis(3500), 2}, {Duration::seconds(10), 3}}, "",
                 "", "[[fault]]\nat = \"3s\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"1s\"\n");
   run.run();
@@ -299,9 +300,9 @@ TEST(NatsPublish, SurvivesARestartOfTheServer) {
 }
 
 TEST(NatsPublish, SettingsAreTheServersAndTheLibrarysOwn) {
-  EXPECT_THROW(NatsRun(system("properties = { max_msg = 3 }")), ScenarioError);
-  EXPECT_THROW(NatsRun(system("properties = { discard_new_per_subject = true }")), ScenarioError);
-  EXPECT_THROW(NatsRun(system("", "ack_wait = \"soon\"")), ScenarioError);
+  EXPECT_THROW(ScenarioRun(system("properties = { max_msg = 3 }")), ScenarioError);
+  EXPECT_THROW(ScenarioRun(system("properties = { discard_new_per_subject = true }")), ScenarioError);
+  EXPECT_THROW(ScenarioRun(system("", "ack_wait = \"soon\"")), ScenarioError);
 }
 
 }  // namespace

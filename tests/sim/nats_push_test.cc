@@ -23,7 +23,7 @@ std::string stage(const std::string& name, const std::string& consumer) {
 }
 
 TEST(NatsPush, ComesWithoutBeingAskedForAndWaitsInTheClient) {
-  NatsRun run(system("", "push = true"));
+  ScenarioRun run(system("", "push = true"));
   run.script("p", publisher(5));
   run.script("c-0",
              [](const Now&, const Event& e, Effects& effects) {
@@ -44,7 +44,7 @@ TEST(NatsPush, ComesWithoutBeingAskedForAndWaitsInTheClient) {
 
 // The time to acknowledge runs from the delivery to the client: what waits there too long comes again.
 TEST(NatsPush, WhatExpiresInTheClientIsDeliveredAgain) {
-  NatsRun run(system("", "push = true, ack_wait = \"500ms\""));
+  ScenarioRun run(system("", "push = true, ack_wait = \"500ms\""));
   run.script("p", publisher(2));
   run.script("c-0",
              [](const Now&, const Event& e, Effects& effects) {
@@ -60,8 +60,8 @@ TEST(NatsPush, WhatExpiresInTheClientIsDeliveredAgain) {
 }
 
 TEST(NatsPush, AQueueGroupSharesEachMessageGoesToOne) {
-  NatsRun run(system("", "push = true, deliver_group = \"g\"", "", "",
-                     stage("d", "durable = \"c\", push = true, deliver_group = \"g\"")));
+  ScenarioRun run(system("", "push = true, deliver_group = \"g\"", "", "",
+                         stage("d", "durable = \"c\", push = true, deliver_group = \"g\"")));
   run.script("p", publisher(100));
   for (const char* name : {"c-0", "d-0"}) run.script(name, consumer(10, ack));
   run.run();
@@ -70,14 +70,14 @@ TEST(NatsPush, AQueueGroupSharesEachMessageGoesToOne) {
   EXPECT_GT(c.size(), 25u);
   EXPECT_GT(d.size(), 25u);
   EXPECT_THROW(
-      NatsRun(system("", "push = true", "", "",
-                     "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninstances = 2\ninput = \"s\"\n"
-                     "consumer = { push = true }\n")),
+      ScenarioRun(system("", "push = true", "", "",
+                         "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninstances = 2\ninput = \"s\"\n"
+                         "consumer = { push = true }\n")),
       ScenarioError);
 }
 
 TEST(NatsPush, MaxAckPendingHoldsBack) {
-  NatsRun run(system("", "push = true, max_ack_pending = 2"));
+  ScenarioRun run(system("", "push = true, max_ack_pending = 2"));
   run.script("p", publisher(5));
   run.script("c-0",
              [](const Now&, const Event& e, Effects& effects) {
@@ -97,8 +97,8 @@ TEST(NatsPush, MaxAckPendingHoldsBack) {
 // without them it is lost.
 TEST(NatsPush, ASlowConsumerDropsMessages) {
   for (const bool acks : {true, false}) {
-    NatsRun run(system("", std::string("push = true, pending_msgs_limit = 3, ack_policy = \"") +
-                               (acks ? "explicit\", ack_wait = \"2s\"" : "none\"")));
+    ScenarioRun run(system("", std::string("push = true, pending_msgs_limit = 3, ack_policy = \"") +
+                                   (acks ? "explicit\", ack_wait = \"2s\"" : "none\"")));
     run.script("p", publisher(5));
     run.script("c-0",
                [](const Now&, const Event& e, Effects& effects) {
@@ -119,8 +119,8 @@ TEST(NatsPush, ASlowConsumerDropsMessages) {
 TEST(NatsPush, FlowControlKeepsWhatIsUnderWaySmall) {
   std::size_t most[2] = {0, 0};
   for (const bool flow : {true, false}) {
-    NatsRun run(system("", std::string("push = true, ack_policy = \"none\", pending_msgs_limit = 8") +
-                               (flow ? ", flow_control = true, idle_heartbeat = \"1s\"" : "")));
+    ScenarioRun run(system("", std::string("push = true, ack_policy = \"none\", pending_msgs_limit = 8") +
+                                   (flow ? ", flow_control = true, idle_heartbeat = \"1s\"" : "")));
     run.script("p", publisher(12, 1'000'000));
     run.script(
         "c-0",
@@ -142,9 +142,9 @@ TEST(NatsPush, AHeartbeatFreesAStalledConsumer) {
     return std::string("[[fault]]\nat = \"") + at + "\"\naction = \"" + action +
            "\"\ntarget = \"nats-2\"\nheal = \"60s\"\n";
   };
-  NatsRun run(system("replicas = 3",
-                     "push = true, ack_policy = \"none\", flow_control = true, idle_heartbeat = \"5s\"", "",
-                     "nodes = 3", fault("500ms", "pause") + fault("2s", "kill")));
+  ScenarioRun run(system("replicas = 3",
+                         "push = true, ack_policy = \"none\", flow_control = true, idle_heartbeat = \"5s\"",
+                         "", "nodes = 3", fault("500ms", "pause") + fault("2s", "kill")));
   run.script("p",
              [](const Now&, const Event& e, Effects& effects) {
                if (e.kind != EventKind::tick) return;
@@ -162,9 +162,9 @@ TEST(NatsPush, AHeartbeatFreesAStalledConsumer) {
 
 TEST(NatsPush, GoesOnAfterARestartOfTheServerOrTheClient) {
   for (const char* target : {"nats-1", "c-0"}) {
-    NatsRun run(system("", "push = true, ack_wait = \"2s\"", "", "",
-                       std::string("[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"") + target +
-                           "\"\nheal = \"1s\"\n"));
+    ScenarioRun run(system("", "push = true, ack_wait = \"2s\"", "", "",
+                           std::string("[[fault]]\nat = \"300ms\"\naction = \"kill\"\ntarget = \"") + target +
+                               "\"\nheal = \"1s\"\n"));
     run.script("p", steady(), tenths(50));
     run.script("c-0", consumer(10, ack));
     run.run();
@@ -178,8 +178,8 @@ TEST(NatsPush, GoesOnAfterARestartOfTheServerOrTheClient) {
 // Seen on nats.c 3.4.1: an ordered consumer is made anew with a reconnect, else at the second look of a clock
 // of 10 s that finds nothing heard.
 TEST(NatsPush, AnOrderedConsumerNoticesASilentServer) {
-  NatsRun run(system("replicas = 3", "ordered = true", "", "nodes = 3",
-                     "[[fault]]\nat = \"2s\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"60s\"\n"));
+  ScenarioRun run(system("replicas = 3", "ordered = true", "", "nodes = 3",
+                         "[[fault]]\nat = \"2s\"\naction = \"kill\"\ntarget = \"nats-1\"\nheal = \"60s\"\n"));
   run.script("p", steady(), tenths(300));
   run.script("c-0", consumer(10, ack));
   // It sits on another server than the leader.

@@ -10,9 +10,9 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 
 /// 20 messages of 1 MB at 1 s, one more at 30 s; the reader is paused from 500 ms on.
-struct PausedReader : NatsRun {
+struct PausedReader : ScenarioRun {
   PausedReader(const std::string& pause, const std::string& properties)
-      : NatsRun(system(
+      : ScenarioRun(system(
             "", "push = true, ack_policy = \"none\"", "", "[broker.properties]\n" + properties + "\n",
             "[[fault]]\nat = \"500ms\"\naction = \"pause\"\ntarget = \"c-0\"\nheal = \"" + pause + "\"\n")) {
     script("p",

@@ -18,8 +18,9 @@ std::string server_fault(const std::string& time, const std::string& action, con
 const std::string always = "properties = { sync_interval = \"always\" }";
 
 /// Twenty messages at the start, one more a second before `until`; nobody reads.
-NatsRun twenty(const std::string& broker, const std::string& fault, Duration late = Duration::millis(100)) {
-  NatsRun run(system("", "", "", broker, fault));
+ScenarioRun twenty(const std::string& broker, const std::string& fault,
+                   Duration late = Duration::millis(100)) {
+  ScenarioRun run(system("", "", "", broker, fault));
   run.script("p",
              [](const Now&, const Event& e, Effects& effects) {
                if (e.kind == EventKind::start) {
@@ -36,7 +37,7 @@ NatsRun twenty(const std::string& broker, const std::string& fault, Duration lat
 // whole stream is; a process kill loses nothing; nothing is lost 45 s later; sync always loses nothing.
 TEST(NatsStorage, PowerLossRightAwayTakesTheWholeStream) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    NatsRun run = twenty("", server_fault("3s", "power_loss"));
+    ScenarioRun run = twenty("", server_fault("3s", "power_loss"));
     run.run(seed);
     EXPECT_THAT(run.acked(), SizeIs(21));
     EXPECT_THAT(run.stored(), ElementsAre());
@@ -44,7 +45,7 @@ TEST(NatsStorage, PowerLossRightAwayTakesTheWholeStream) {
 }
 
 TEST(NatsStorage, AfterItsStreamIsGoneNobodyResponds) {
-  NatsRun run = twenty("", server_fault("3s", "power_loss"), Duration::seconds(8));
+  ScenarioRun run = twenty("", server_fault("3s", "power_loss"), Duration::seconds(8));
   run.run();
   const auto failed = run.rows(Kind::publish, Phase::fail);
   ASSERT_THAT(failed, SizeIs(1));
@@ -53,14 +54,14 @@ TEST(NatsStorage, AfterItsStreamIsGoneNobodyResponds) {
 }
 
 TEST(NatsStorage, AProcessKillLosesNothing) {
-  NatsRun run = twenty("", server_fault("200ms", "kill"));
+  ScenarioRun run = twenty("", server_fault("200ms", "kill"));
   run.run();
   EXPECT_THAT(run.stored(), SizeIs(21));
 }
 
 TEST(NatsStorage, SyncAlwaysLosesNothingAcknowledged) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    NatsRun run = twenty(always, server_fault("12ms", "power_loss"));  // in the middle of the twenty
+    ScenarioRun run = twenty(always, server_fault("12ms", "power_loss"));  // in the middle of the twenty
     run.run(seed);
     for (const MessageId id : run.acked()) {
       EXPECT_THAT(run.stored(), testing::Contains(id)) << "seed " << seed;
@@ -70,7 +71,7 @@ TEST(NatsStorage, SyncAlwaysLosesNothingAcknowledged) {
 }
 
 TEST(NatsStorage, SyncAlwaysTakesAnFsyncEach) {
-  NatsRun run(system("", "", "send_asap = true", always));
+  ScenarioRun run(system("", "", "send_asap = true", always));
   run.script("p", publisher(50));
   run.script("c-0", silent());
   run.run();
@@ -82,7 +83,7 @@ TEST(NatsStorage, SyncAlwaysTakesAnFsyncEach) {
 
 TEST(NatsStorage, TheKernelWritesBackByItself) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    NatsRun run =
+    ScenarioRun run =
         twenty("", "[[fault]]\nat = \"37s\"\naction = \"power_loss\"\ntarget = \"nats-1\"\nheal = \"1s\"\n",
                Duration::seconds(30));
     run.run(seed);
@@ -97,7 +98,7 @@ TEST(NatsStorage, AnySuffixOfWhatWasNotSyncedMayBeLost) {
   bool none = false, some = false, all = false;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     // One message at the start so that the stream itself is on disk by 40 s, four at 38 s.
-    NatsRun run(system("", "", "", "", server_fault("40s", "power_loss")));
+    ScenarioRun run(system("", "", "", "", server_fault("40s", "power_loss")));
     run.script("p",
                [](const Now&, const Event& e, Effects& effects) {
                  if (e.kind == EventKind::start) effects.publish(0, message(1));
@@ -120,7 +121,7 @@ TEST(NatsStorage, AnySuffixOfWhatWasNotSyncedMayBeLost) {
 }
 
 TEST(NatsStorage, SyncIntervalSyncs) {
-  NatsRun run(
+  ScenarioRun run(
       system("", "", "", "properties = { sync_interval = \"2s\" }", server_fault("4s", "power_loss")));
   run.script("p", publisher(20));
   run.script("c-0", silent());
@@ -129,7 +130,7 @@ TEST(NatsStorage, SyncIntervalSyncs) {
 }
 
 TEST(NatsStorage, MemoryStreamsEndWithTheirServer) {
-  NatsRun run(system("properties = { storage = \"memory\" }", "", "", "", server_fault("3s", "kill")));
+  ScenarioRun run(system("properties = { storage = \"memory\" }", "", "", "", server_fault("3s", "kill")));
   run.script("p", publisher(3));
   run.script("c-0", silent());
   run.run();
@@ -139,7 +140,7 @@ TEST(NatsStorage, MemoryStreamsEndWithTheirServer) {
 // A server writes a consumer's state ten times a second: acks of the last 100 ms are forgotten by a kill.
 // [measured on nats-server 2.15.1: one message per ms, all acked, killed: floor 80 of 100]
 TEST(NatsStorage, AKillForgetsTheLatestAcks) {
-  NatsRun run(system("", "ack_wait = \"2s\"", "send_asap = true", "", server_fault("355ms", "kill")));
+  ScenarioRun run(system("", "ack_wait = \"2s\"", "send_asap = true", "", server_fault("355ms", "kill")));
   std::vector<Duration> ticks;
   for (int i = 1; i <= 50; ++i) ticks.push_back(Duration::millis(10 * i));
   run.script(

@@ -8,7 +8,7 @@ namespace {
 // Two stages name one durable: the second one's settings are ignored unless it updates it.
 TEST(NatsConsumer, AnUpdateChangesADurableThatIsThere) {
   for (const bool update : {false, true}) {
-    NatsRun run(system(
+    ScenarioRun run(system(
         "", "ack_wait = \"1s\"", "", "",
         "[[stages]]\nname = \"d\"\nmodule = \"consumer\"\ninput = \"s\"\nconsumer = { durable = \"c\", "
         "ack_wait = \"3s\"" +

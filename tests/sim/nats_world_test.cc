@@ -46,7 +46,7 @@ std::string fault(const std::string& time, const std::string& action, const std:
 }
 
 TEST(NatsWorld, TheSameSeedGivesTheSameHistory) {
-  NatsRun first(pipeline + fault("1100ms", "kill", "leader of requests")),
+  ScenarioRun first(pipeline + fault("1100ms", "kill", "leader of requests")),
       second(pipeline + fault("1100ms", "kill", "leader of requests"));
   EXPECT_EQ(first.run(7).history().hash(), second.run(7).history().hash());
   const std::uint64_t seven = first.world().history().hash();
@@ -60,7 +60,7 @@ TEST(NatsWorld, EverythingGetsThroughUnderFaults) {
       for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         if (std::string(action) == "power_loss" && std::string(target) == "nats-2")
           continue;  // results has one copy, there
-        NatsRun run(pipeline + fault("1050ms", action, target));
+        ScenarioRun run(pipeline + fault("1050ms", action, target));
         run.run(seed);
         EXPECT_TRUE(run.quiet()) << action << " " << target << " " << seed;
         // A failed or unknown publish is not repeated by this producer; all others must come out at the end.
@@ -77,7 +77,7 @@ TEST(NatsWorld, EverythingGetsThroughUnderFaults) {
 }
 
 TEST(NatsWorld, ASnapshotGoesOnLikeTheOriginal) {
-  NatsRun run(pipeline + fault("1100ms", "kill", "leader of requests"));
+  ScenarioRun run(pipeline + fault("1100ms", "kill", "leader of requests"));
   World& world = run.begin(3);
   world.run();
   const std::uint64_t whole = world.history().hash();
@@ -98,7 +98,7 @@ TEST(NatsWorld, ASnapshotGoesOnLikeTheOriginal) {
 
 // 33 s of settling with parked requests, three servers and elections that do not happen: a handful of timers.
 TEST(NatsWorld, IdlingCostsNothing) {
-  NatsRun run(pipeline);
+  ScenarioRun run(pipeline);
   run.run();
   std::uint64_t late = 0;
   World& world = run.begin();
@@ -113,9 +113,9 @@ TEST(NatsWorld, IdlingCostsNothing) {
 
 // Cut off from everything, then the servers restart unseen: when the network is back, so is the client.
 TEST(NatsWorld, ARestartBehindAPartitionIsNoticed) {
-  NatsRun run(pipeline +
-              "[[fault]]\nat = \"1050ms\"\naction = \"partition\"\ntarget = \"work-0\"\nheal = \"10s\"\n"
-              "[[fault]]\nat = \"2s\"\naction = \"kill\"\ntarget = \"nats\"\nheal = \"1s\"\n");
+  ScenarioRun run(pipeline +
+                  "[[fault]]\nat = \"1050ms\"\naction = \"partition\"\ntarget = \"work-0\"\nheal = \"10s\"\n"
+                  "[[fault]]\nat = \"2s\"\naction = \"kill\"\ntarget = \"nats\"\nheal = \"1s\"\n");
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     run.run(seed);
     EXPECT_TRUE(run.quiet());
@@ -125,9 +125,9 @@ TEST(NatsWorld, ARestartBehindAPartitionIsNoticed) {
 }
 
 TEST(NatsWorld, APausedConsumerLosesItsMessagesToTheOther) {
-  NatsRun run(pipeline +
-              "[[fault]]\nat = { process = \"work-0\", step = \"handle\", nth = 5 }\naction = "
-              "\"pause\"\nheal = \"8s\"\n");
+  ScenarioRun run(pipeline +
+                  "[[fault]]\nat = { process = \"work-0\", step = \"handle\", nth = 5 }\naction = "
+                  "\"pause\"\nheal = \"8s\"\n");
   run.run();
   EXPECT_TRUE(run.quiet());
   std::set<MessageId> twice, seen;

@@ -47,14 +47,14 @@ std::string at(const std::string& time, const std::string& action, const std::st
          (heal.empty() ? "" : "heal = \"" + heal + "\"\n");
 }
 
-std::set<MessageId> handled(const NatsRun& run, const std::string& of = "") {
+std::set<MessageId> handled(const ScenarioRun& run, const std::string& of = "") {
   std::set<MessageId> ids;
   for (const Row& row : run.rows(Kind::handle, of)) ids.insert(row.message);
   return ids;
 }
 
 TEST(Scale, SparesDoNothingUntilOneBegins) {
-  NatsRun run(scaled(at("500ms", "scale_out", "worker-2")));
+  ScenarioRun run(scaled(at("500ms", "scale_out", "worker-2")));
   run.run();
   EXPECT_THAT(handled(run), SizeIs(100));
   EXPECT_THAT(run.rows(Kind::start, "worker-3"), SizeIs(0));
@@ -67,7 +67,7 @@ TEST(Scale, SparesDoNothingUntilOneBegins) {
 }
 
 TEST(Scale, AStagesNameMeansAllItsSparesAndASpareBeginsOnce) {
-  NatsRun run(scaled(at("200ms", "scale_out", "worker") + at("400ms", "scale_out", "worker-2")));
+  ScenarioRun run(scaled(at("200ms", "scale_out", "worker") + at("400ms", "scale_out", "worker-2")));
   run.run();
   EXPECT_THAT(run.rows(Kind::fault), SizeIs(2)) << "one for each spare; the second fault finds none";
   EXPECT_THAT(run.rows(Kind::start, "worker-2"), SizeIs(1));
@@ -75,14 +75,14 @@ TEST(Scale, AStagesNameMeansAllItsSparesAndASpareBeginsOnce) {
 }
 
 TEST(Scale, NothingBefallsASpareBeforeItBegins) {
-  NatsRun run(scaled(at("200ms", "kill", "worker", "100ms")));
+  ScenarioRun run(scaled(at("200ms", "kill", "worker", "100ms")));
   run.run();
   EXPECT_THAT(run.rows(Kind::fault), SizeIs(2));
   EXPECT_THAT(run.rows(Kind::start, "worker-2"), SizeIs(0));
 }
 
 TEST(Scale, WhoIsRetiredFinishesWhatItHasInHandAndStaysAway) {
-  NatsRun run(scaled(at("300ms", "scale_in", "worker-0") + at("350ms", "restart", "worker-0", "50ms")));
+  ScenarioRun run(scaled(at("300ms", "scale_in", "worker-0") + at("350ms", "restart", "worker-0", "50ms")));
   run.run();
   EXPECT_THAT(handled(run), SizeIs(100));
   EXPECT_THAT(run.rows(Kind::start, "worker-0"), SizeIs(1));
@@ -91,13 +91,13 @@ TEST(Scale, WhoIsRetiredFinishesWhatItHasInHandAndStaysAway) {
 }
 
 TEST(Scale, WhoIsRetiredWhileItIsDownDoesNotComeBack) {
-  NatsRun run(scaled(at("300ms", "kill", "worker-0", "500ms") + at("400ms", "scale_in", "worker-0")));
+  ScenarioRun run(scaled(at("300ms", "kill", "worker-0", "500ms") + at("400ms", "scale_in", "worker-0")));
   run.run();
   EXPECT_THAT(run.rows(Kind::start, "worker-0"), SizeIs(1));
 }
 
 TEST(Scale, OneInstanceStays) {
-  NatsRun run(scaled(at("300ms", "scale_in", "worker")));
+  ScenarioRun run(scaled(at("300ms", "scale_in", "worker")));
   run.run();
   EXPECT_THAT(run.rows(Kind::fault), SizeIs(1));
   EXPECT_THAT(handled(run), SizeIs(100));
@@ -106,7 +106,7 @@ TEST(Scale, OneInstanceStays) {
 TEST(Scale, WhatCannotBeScaledIsSaid) {
   const auto problem = [](const std::string& faults) -> std::string {
     try {
-      NatsRun run(scaled(faults));
+      ScenarioRun run(scaled(faults));
       return "";
     } catch (const ScenarioError& error) {
       return error.what();

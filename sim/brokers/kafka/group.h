@@ -74,14 +74,14 @@ struct Group {
     }
     return nullptr;
   }
-  void set_offset(PlaceId place, std::int64_t offset) {
+  void set_offset(const CommittedOffset& offset) {
     for (CommittedOffset& o : offsets) {
-      if (o.place == place) {
-        o.offset = offset;
+      if (o.place == offset.place) {
+        o = offset;
         return;
       }
     }
-    offsets.push_back({place, offset});
+    offsets.push_back(offset);
   }
 };
 

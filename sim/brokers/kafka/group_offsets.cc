@@ -12,7 +12,7 @@ namespace mqlab::sim::kafka {
 namespace {
 
 /// Record::id in a group's partition.
-constexpr MessageId offset_record = 1;  // key = place, digest = offset
+constexpr MessageId offset_record = 1;  // key = place, digest = offset, cause = leader epoch + 1
 constexpr MessageId group_record = 2;   // payload = the members and what they were given
 constexpr MessageId expiry_record = 3;  // all offsets so far are forgotten (tombstones)
 constexpr std::uint32_t offset_record_bytes = 110;
@@ -129,6 +129,7 @@ Batch* GroupCoordinator::offsets_batch(const Vec<CommittedOffset>& offsets) cons
     batch->records[i].id = offset_record;
     batch->records[i].key = offsets[i].place;
     batch->records[i].digest = static_cast<std::uint64_t>(offsets[i].offset);
+    batch->records[i].cause = static_cast<MessageId>(offsets[i].epoch + 1);
   }
   return batch;
 }
@@ -163,8 +164,7 @@ void GroupCoordinator::finished(Pending* done, Error error) {
   // memory.
   const bool stands = error == Error::none || error == Error::request_timed_out;
   if (group != nullptr && stands && kind == PendingKind::offset_commit) {
-    for (const CommittedOffset& o : static_cast<OffsetCommitRequest*>(r)->offsets)
-      group->set_offset(o.place, o.offset);
+    for (const CommittedOffset& o : static_cast<OffsetCommitRequest*>(r)->offsets) group->set_offset(o);
   }
   if (group != nullptr && stands && kind == PendingKind::txn_offset_commit) {
     auto* txn = static_cast<TxnOffsetCommitRequest*>(r);
@@ -179,7 +179,7 @@ void GroupCoordinator::ended(std::uint32_t number, std::int64_t producer, bool c
   Group& group = *groups_[number];
   for (const Group::PendingOffset& p : group.pending) {
     const bool counts = commit || planted(Plant::kafka_aborted_offsets_count);
-    if (p.producer == producer && counts) group.set_offset(p.place, p.offset);
+    if (p.producer == producer && counts) group.set_offset({p.place, p.offset});
   }
   std::erase_if(group.pending, [&](const Group::PendingOffset& p) { return p.producer == producer; });
 }
@@ -192,7 +192,7 @@ void GroupCoordinator::fetch(OffsetFetchRequest* r) {
     CommittedOffset out = {place, -1};
     for (const CommittedOffset& o : group->offsets) {
       const std::int64_t less = planted(Plant::kafka_offset_fetch_one_less) && o.offset > 0 ? 1 : 0;
-      if (o.place == place) out.offset = o.offset - less;
+      if (o.place == place) out = {place, o.offset - less, o.epoch};
     }
     for (const Group::PendingOffset& p : group->pending) {
       const bool waits = r->require_stable && !node_.cluster().values().tells_unstable_offsets &&
@@ -338,7 +338,7 @@ void GroupCoordinator::replay(Group& group, const Log& log) {
       if (e.batch->transactional) {
         group.pending.push_back({e.batch->producer, record.key, offset});
       } else {
-        group.set_offset(record.key, offset);
+        group.set_offset({record.key, offset, static_cast<std::int64_t>(record.cause) - 1});
       }
     }
   }

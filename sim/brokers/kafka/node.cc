@@ -119,6 +119,8 @@ void Node::carry_out(Request* r) {
       return fetch(static_cast<FetchRequest*>(r));
     case RequestKind::list_offsets:
       return list_offsets(static_cast<ListOffsetsRequest*>(r));
+    case RequestKind::offset_for_leader_epoch:
+      return epoch_end(static_cast<EpochEndRequest*>(r));
     case RequestKind::metadata:
       return metadata(static_cast<MetadataRequest*>(r));
     case RequestKind::find_coordinator:
@@ -330,6 +332,22 @@ void Node::list_offsets(ListOffsetsRequest* r) {
     answer->error = p == nullptr ? Error::unknown_topic_or_partition : Error::not_leader_or_follower;
   } else {
     answer->offset = r->latest ? fetch_bound(*replica, r->read_committed) : replica->log.start();
+  }
+  send_answer(*r, answer);
+  drop(r);
+}
+
+/// kafka Partition.lastOffsetForLeaderEpoch, LeaderEpochFileCache.endOffsetFor.
+void Node::epoch_end(EpochEndRequest* r) {
+  auto* answer = new_answer<EpochEndAnswer>(*r);
+  const Partition* p = cluster_.partition(r->place);
+  const Replica* replica = p == nullptr ? nullptr : p->replica(index_);
+  answer->error = led(replica, r->leader_epoch);
+  if (p == nullptr) answer->error = Error::unknown_topic_or_partition;
+  if (answer->error == Error::none) {
+    const EpochEnd found = replica->log.epoch_end(r->epoch);
+    answer->epoch = found.epoch >= 0 ? found.epoch : r->epoch;  // older than all that is left
+    answer->end = found.end;
   }
   send_answer(*r, answer);
   drop(r);

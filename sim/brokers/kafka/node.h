@@ -97,6 +97,7 @@ class Node final : public Component {
   void metadata(MetadataRequest* request);
   void note_grown(MetadataAnswer& answer);
   void list_offsets(ListOffsetsRequest* request);
+  void epoch_end(EpochEndRequest* request);
 
   // node_produce.cc
   void produce(ProduceRequest* request);
@@ -133,6 +134,7 @@ class Node final : public Component {
   // node_fetch.cc
   void fetch(FetchRequest* request);
   bool fetchable(const FetchRequest& request, bool& some) const;
+  Error led(const Replica* replica, std::int64_t epoch) const;
   std::int64_t fetch_bound(const Replica& replica, bool read_committed) const;
   void answer_fetch(FetchRequest* request);
   void read(const FetchRequest& request, const FetchPart& part, FetchAnswer& answer, std::uint64_t& bytes);

@@ -13,6 +13,14 @@ std::int64_t Node::fetch_bound(const Replica& replica, bool read_committed) cons
   return stable ? replica.lead->ledger.last_stable(replica.high_watermark) : replica.high_watermark;
 }
 
+/// Whether the node leads the replica, under the epoch that the client knows of (kafka
+/// Partition.checkCurrentLeaderEpoch).
+Error Node::led(const Replica* replica, std::int64_t epoch) const {
+  if (replica == nullptr || replica->lead == nullptr) return Error::not_leader_or_follower;
+  if (epoch == no_epoch || epoch == replica->lead->epoch) return Error::none;
+  return epoch < replica->lead->epoch ? Error::fenced_leader_epoch : Error::unknown_leader_epoch;
+}
+
 /// Whether the request is to be answered now: an error, or min_bytes are there. `some`: there is at least
 /// something.
 bool Node::fetchable(const FetchRequest& r, bool& some) const {
@@ -21,7 +29,7 @@ bool Node::fetchable(const FetchRequest& r, bool& some) const {
   for (const FetchPart& part : r.parts) {
     const Partition* partition = cluster_.partition(part.place);
     const Replica* replica = partition == nullptr ? nullptr : partition->replica(index_);
-    if (replica == nullptr || replica->lead == nullptr) return true;
+    if (led(replica, part.leader_epoch) != Error::none) return true;
     if (part.offset < replica->log.start() || part.offset > replica->log.end()) return true;
     if (part.offset >= replica->high_watermark) continue;  // cheap: most parts of an idle poll end here
     const std::int64_t bound = fetch_bound(*replica, r.read_committed);
@@ -83,8 +91,8 @@ void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answe
   out.first_run = static_cast<std::uint32_t>(answer.runs.size());
   const Partition* partition = cluster_.partition(part.place);
   const Replica* replica = partition == nullptr ? nullptr : partition->replica(index_);
-  if (replica == nullptr || replica->lead == nullptr) {
-    out.error = partition == nullptr ? Error::unknown_topic_or_partition : Error::not_leader_or_follower;
+  out.error = partition == nullptr ? Error::unknown_topic_or_partition : led(replica, part.leader_epoch);
+  if (out.error != Error::none) {
     answer.parts.push_back(out);
     return;
   }
@@ -113,11 +121,12 @@ void Node::read(const FetchRequest& r, const FetchPart& part, FetchAnswer& answe
     bytes += e.bytes;
     const auto skip = static_cast<std::uint32_t>(std::max<std::int64_t>(part.offset - e.base, 0));
     out.next_offset = e.end();
+    out.next_epoch = e.leader_epoch;
     if (e.batch->control != Control::none || e.count == 0) continue;
     const bool skips = r.read_committed && !planted(Plant::kafka_aborted_readable);
     if (skips && replica->lead->ledger.aborted(*e.batch, e.base)) continue;
     ++e.batch->references;
-    answer.runs.push_back({e.batch, e.first + skip, e.count - skip, e.base + skip});
+    answer.runs.push_back({e.batch, e.first + skip, e.count - skip, e.base + skip, e.leader_epoch});
   }
   if (out.next_offset == part.offset) return;
   out.runs = static_cast<std::uint32_t>(answer.runs.size()) - out.first_run;

@@ -150,10 +150,14 @@ struct ProduceAnswer : Answer {
   Vec<ProducedPart> parts;
 };
 
+/// Epochs of leaders as clients name them: −1 = not known, or a client that knows nothing of them.
+inline constexpr std::int64_t no_epoch = -1;
+
 struct FetchPart {
   PlaceId place = no_place;
   std::int64_t offset = 0;
   std::uint32_t max_bytes = 0;
+  std::int64_t leader_epoch = no_epoch;  ///< another than the leader's own: refused (KIP-320)
 };
 /// One fetch a client and node: a new one replaces what that node still parks
 /// for `reply_to` (whose answer, if it is on its way already, the client
@@ -174,12 +178,14 @@ struct FetchedRecords {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   std::int64_t offset = 0;  ///< of the first of them
+  std::int64_t leader_epoch = no_epoch;
 };
 struct FetchedPart {
   PlaceId place = no_place;
   Error error = Error::none;
-  std::int64_t next_offset = 0;  ///< where to read on; passes markers and, if
-                                 ///< read_committed, aborted records
+  std::int64_t next_offset = 0;        ///< where to read on; passes markers and, if
+                                       ///< read_committed, aborted records
+  std::int64_t next_epoch = no_epoch;  ///< of the batch before it
   std::int64_t high_watermark = -1;
   std::int64_t last_stable = -1;
   std::int64_t log_start = 0;
@@ -200,6 +206,17 @@ struct ListOffsetsRequest : Request {
 struct ListOffsetsAnswer : Answer {
   PlaceId place = no_place;
   std::int64_t offset = -1;
+};
+
+/// Where an epoch ends in the leader's log (KIP-320).
+struct EpochEndRequest : Request {
+  PlaceId place = no_place;
+  std::int64_t leader_epoch = no_epoch;  ///< as in FetchPart
+  std::int64_t epoch = no_epoch;
+};
+struct EpochEndAnswer : Answer {
+  std::int64_t epoch = no_epoch;  ///< the latest that the log has and that is not above what was asked for
+  std::int64_t end = -1;
 };
 
 /// Classic group protocol. Groups and members go by number (resolved at setup;
@@ -266,6 +283,7 @@ inline constexpr std::uint16_t heartbeat_event = 2;  ///< at a client: x = Error
 struct CommittedOffset {
   PlaceId place = no_place;
   std::int64_t offset = -1;
+  std::int64_t epoch = no_epoch;  ///< of the record before it
 };
 struct OffsetCommitRequest : Request {
   explicit OffsetCommitRequest(Arena& a) : offsets(a) {}

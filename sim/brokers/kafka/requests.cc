@@ -12,6 +12,8 @@ Answer* make_answer(Arena& arena, RequestKind kind) {
       return arena.make<FetchAnswer>(arena);
     case RequestKind::list_offsets:
       return arena.make<ListOffsetsAnswer>();
+    case RequestKind::offset_for_leader_epoch:
+      return arena.make<EpochEndAnswer>();
     case RequestKind::join_group:
       return arena.make<JoinGroupAnswer>();
     case RequestKind::sync_group:
@@ -44,6 +46,8 @@ void destroy_request(Arena& arena, Request* request) {
       return destroy(arena, static_cast<FetchRequest*>(request));
     case RequestKind::list_offsets:
       return destroy(arena, static_cast<ListOffsetsRequest*>(request));
+    case RequestKind::offset_for_leader_epoch:
+      return destroy(arena, static_cast<EpochEndRequest*>(request));
     case RequestKind::join_group:
       return destroy(arena, static_cast<JoinGroupRequest*>(request));
     case RequestKind::sync_group:
@@ -86,6 +90,8 @@ void destroy_answer(Arena& arena, Answer* answer) {
     }
     case RequestKind::list_offsets:
       return destroy(arena, static_cast<ListOffsetsAnswer*>(answer));
+    case RequestKind::offset_for_leader_epoch:
+      return destroy(arena, static_cast<EpochEndAnswer*>(answer));
     case RequestKind::join_group:
       return destroy(arena, static_cast<JoinGroupAnswer*>(answer));
     case RequestKind::sync_group:

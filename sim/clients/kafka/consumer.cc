@@ -146,6 +146,7 @@ bool Consumer::hand_over(std::size_t at) {
     }
     if (chunk.batch == nullptr) {
       p.position = chunk.offset;
+      p.epoch = chunk.epoch;
       ready_.pop_front();
       continue;
     }
@@ -167,6 +168,7 @@ bool Consumer::hand_over(std::size_t at) {
       m.timestamp = record->timestamp;
     }
     p.position = chunk.offset + n;
+    p.epoch = chunk.epoch;
     // librdkafka stores the offset when it hands the record over
     // (rd_kafka_op_handle_std → rd_kafka_fetch_op_app_ prepare): auto-commit
     // may commit what the application has only just got.
@@ -227,16 +229,14 @@ void Consumer::accept(const Effect& effect) {
   for (const PlacePosition& start : effect.places) {
     InPartition* p = find(start.place);
     if (p == nullptr || p->state == InPartition::State::none || p->leaving) continue;
-    voided(*p);
-    p->position = start.position >= 0 ? start.position : p->committed;
-    if (p->position < 0) {
+    const std::int64_t from = start.position >= 0 ? start.position : p->committed;
+    if (from < 0) {
+      voided(*p);
       reset(*p);
       continue;
     }
-    p->state = InPartition::State::reading;
-    p->fetched = p->position;
-    p->stored = p->auto_committed = p->position;
-    changed(*p);
+    p->stored = p->auto_committed = from;
+    read_from(*p, from, from == p->committed ? p->committed_epoch : no_epoch);
   }
   client_.settle(effect, Outcome::ok);
 }
@@ -255,10 +255,7 @@ void Consumer::seek(const Effect& effect) {
                     // partition"
       continue;
     }
-    p->state = InPartition::State::reading;
-    p->position = to.position;
-    voided(*p);
-    changed(*p);
+    read_from(*p, to.position, no_epoch);
   }
   client_.settle(effect, all ? Outcome::ok : Outcome::fail, all ? ErrorClass::none : ErrorClass::retriable);
 }
@@ -328,6 +325,11 @@ void Consumer::answered(const Pending& pending, Answer* answer) {
       destroy(arena, static_cast<ListOffsetsAnswer*>(answer));
       return offset_known(pending, error, offset);
     }
+    case RequestKind::offset_for_leader_epoch: {
+      const EpochEndAnswer typed = *static_cast<EpochEndAnswer*>(answer);
+      destroy(arena, static_cast<EpochEndAnswer*>(answer));
+      return epoch_end_known(pending, error, typed);
+    }
     default:
       break;
   }
@@ -369,6 +371,8 @@ void Consumer::failed(const Pending& pending, Error error) {
       return group_error(error);
     case RequestKind::list_offsets:
       return offset_known(pending, error, -1);
+    case RequestKind::offset_for_leader_epoch:
+      return epoch_end_known(pending, error, {});
     default:
       return ended(pending, error);
   }
@@ -376,7 +380,8 @@ void Consumer::failed(const Pending& pending, Error error) {
 
 void Consumer::leaders_changed() {
   for (InPartition& partition : partitions_) {
-    if (partition.state == InPartition::State::resolving && !partition.asking) ask_offset(partition);
+    look_at_leader(partition);
+    ask(partition);
   }
   if (!java_ || polling()) fetch_all();
 }
@@ -391,7 +396,7 @@ void Consumer::node_usable(NodeIndex) {
 
 bool Consumer::unroutable() const {
   return std::any_of(partitions_.begin(), partitions_.end(), [&](const InPartition& p) {
-    if (p.state != InPartition::State::reading && p.state != InPartition::State::resolving) return false;
+    if (p.state == InPartition::State::none || p.state == InPartition::State::assigned) return false;
     const NodeIndex leader = client_.wire().leader(p.place);
     return leader == no_node || !client_.wire().usable(leader);
   });

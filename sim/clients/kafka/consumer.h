@@ -27,7 +27,8 @@ struct Chunk {
   std::uint32_t version = 0;    ///< of the partition when it was fetched: another one since = void
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  std::int64_t offset = 0;  ///< of the first; next offset to read when batch is nullptr
+  std::int64_t offset = 0;        ///< of the first; next offset to read when batch is nullptr
+  std::int64_t epoch = no_epoch;  ///< of the leader that took the batch
 };
 
 /// What a consumer keeps of one partition.
@@ -36,6 +37,7 @@ struct InPartition {
     none,       ///< not this member's
     assigned,   ///< the module has been or will be told; it has not accepted
     resolving,  ///< its start is being asked for
+    checking,   ///< java: its leader is another one, and is asked whether its log agrees
     reading,
   };
   PlaceId place = no_place;
@@ -43,15 +45,18 @@ struct InPartition {
   bool target = false;   ///< in the assignment that the latest sync brought
   bool leaving = false;  ///< the module is being asked to release it
   bool paused = false;
-  bool asking = false;             ///< a ListOffsets is under way
-  std::uint32_t version = 0;       ///< rises whenever what was fetched must not be used
-  std::int64_t committed = -1;     ///< as OffsetFetch said; −1 = none
-  std::int64_t position = -1;      ///< next to be handed over
-  std::int64_t fetched = -1;       ///< next to be fetched
-  std::uint32_t sent_version = 0;  ///< of the fetch under way
-  std::uint32_t asked_in = 0;      ///< correlation of the latest fetch that asked for it
-  std::uint32_t buffered = 0;      ///< records fetched and not handed over
-  std::int64_t stored = -1;        ///< librdkafka: what auto-commit would commit
+  bool asking = false;          ///< a request of that state is under way
+  std::uint32_t version = 0;    ///< rises whenever what was fetched must not be used
+  std::int64_t committed = -1;  ///< as OffsetFetch said; −1 = none
+  std::int64_t committed_epoch = no_epoch;
+  std::int64_t position = -1;            ///< next to be handed over
+  std::int64_t epoch = no_epoch;         ///< of the leader that took the record before it
+  std::int64_t leader_epoch = no_epoch;  ///< java: of the leader that is known to agree with both
+  std::int64_t fetched = -1;             ///< next to be fetched
+  std::uint32_t sent_version = 0;        ///< of the fetch under way
+  std::uint32_t asked_in = 0;            ///< correlation of the latest fetch that asked for it
+  std::uint32_t buffered = 0;            ///< records fetched and not handed over
+  std::int64_t stored = -1;              ///< librdkafka: what auto-commit would commit
   std::int64_t auto_committed = -1;
   Instant fetch_at = {};  ///< error back-off
 };
@@ -198,6 +203,17 @@ class Consumer {
   void reset(InPartition& partition);
   void ask_offset(InPartition& partition);
   void offset_known(const Pending& pending, Error error, std::int64_t offset);
+  std::uint64_t context_of(const InPartition& p) const {  ///< of requests that ask for it
+    return static_cast<std::uint64_t>(&p - partitions_.data()) | std::uint64_t{p.version} << 32;
+  }
+  bool asks_again(const Pending& pending, InPartition::State state, Error error);
+
+  // truncation.cc
+  void read_from(InPartition& partition, std::int64_t offset, std::int64_t epoch);
+  void look_at_leader(InPartition& partition);
+  void ask(InPartition& partition);
+  void ask_epoch_end(InPartition& partition);
+  void epoch_end_known(const Pending& pending, Error error, const EpochEndAnswer& answer);
 
   // offsets.cc
   void send_commit(Commit* commit);
@@ -205,6 +221,7 @@ class Consumer {
   void committed(Commit* commit, Error error);
   void end_commit(Commit* commit, Outcome outcome, ErrorClass error, Error code);
   void commit_automatically(bool leaving_only);
+  std::int64_t epoch_of(PlaceId place, std::int64_t offset);
   std::int64_t to_commit(const InPartition& partition) const;
   bool dirty() const;
   void polled();

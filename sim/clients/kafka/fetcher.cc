@@ -61,7 +61,7 @@ void Consumer::fetch_from(NodeIndex node) {
       request = client_.arena().make<FetchRequest>(client_.arena());
       request->parts.reserve(partitions_.size());
     }
-    request->parts.push_back({p.place, p.fetched, settings_.partition_bytes});
+    request->parts.push_back({p.place, p.fetched, settings_.partition_bytes, p.leader_epoch});
     p.sent_version = p.version;
   }
   if (request == nullptr) return;
@@ -113,13 +113,12 @@ void Consumer::fetch_fired(const SimEvent& event) {
   if (!java_ || polling()) fetch_all();
   Instant next = Instant::never();
   for (const InPartition& p : partitions_) {
-    const bool waits =
-        p.state == InPartition::State::reading || (p.state == InPartition::State::resolving && !p.asking);
+    const bool waits = p.state >= InPartition::State::resolving && !p.asking;
     if (waits && p.fetch_at > client_.now()) next = std::min(next, p.fetch_at);
   }
   fetch_timer_.set_by(client_.world(), client_, due::fetch, next);
   for (InPartition& p : partitions_) {
-    if (p.state == InPartition::State::resolving && !p.asking && p.fetch_at <= client_.now()) ask_offset(p);
+    if (p.fetch_at <= client_.now()) ask(p);
   }
 }
 
@@ -147,12 +146,13 @@ void Consumer::take(FetchAnswer& answer, const FetchedPart& part) {
   const auto index = static_cast<std::uint32_t>(p - partitions_.data());
   std::int64_t end = p->fetched;
   for (std::uint32_t i = 0; i < part.runs; ++i, ++run) {
-    ready_.push_back({run->batch, index, p->version, run->first, run->count, run->offset});
+    ready_.push_back({run->batch, index, p->version, run->first, run->count, run->offset, run->leader_epoch});
     p->buffered += run->count;
     buffered_bytes_ += run->batch->bytes;
     end = run->offset + run->count;
   }
-  if (end != part.next_offset) ready_.push_back({nullptr, index, p->version, 0, 0, part.next_offset});
+  if (end != part.next_offset)
+    ready_.push_back({nullptr, index, p->version, 0, 0, part.next_offset, part.next_epoch});
   p->fetched = part.next_offset;
 }
 
@@ -197,26 +197,28 @@ void Consumer::ask_offset(InPartition& p) {
   request->latest = settings_.reset == OffsetReset::latest;
   request->read_committed = settings_.read_committed;
   p.asking = true;
-  const std::uint64_t context = static_cast<std::uint64_t>(&p - partitions_.data()) | std::uint64_t{p.version}
-                                                                                          << 32;
   client_.wire().send(node, RequestKind::list_offsets, request, 60, settings_.connection.request_timeout,
-                      context);
+                      context_of(p));
 }
 
 void Consumer::offset_known(const Pending& pending, Error error, std::int64_t offset) {
   InPartition& p = partitions_[static_cast<std::uint32_t>(pending.context)];
+  if (asks_again(pending, InPartition::State::resolving, error)) return;
+  p.stored = p.auto_committed = offset;
+  read_from(p, offset, no_epoch);  // java OffsetFetcher.resetPositionIfNeeded: nothing to be checked
+}
+
+/// Whether the answer that a partition in that state waits for has not come with this one.
+bool Consumer::asks_again(const Pending& pending, InPartition::State state, Error error) {
+  InPartition& p = partitions_[static_cast<std::uint32_t>(pending.context)];
   const bool current = p.version == static_cast<std::uint32_t>(pending.context >> 32);
   if (current) p.asking = false;
-  if (!current || p.state != InPartition::State::resolving) return;
-  if (error != Error::none) {
-    if (error != Error::disconnected && error != Error::timed_out_local) client_.wire().refresh();
-    p.fetch_at = client_.now() + settings_.connection.retry_backoff;
-    return fetch_timer_.set_by(client_.world(), client_, due::fetch, p.fetch_at);
-  }
-  p.state = InPartition::State::reading;
-  p.position = p.fetched = offset;
-  p.stored = p.auto_committed = offset;
-  changed(p);
+  if (!current || p.state != state) return true;
+  if (error == Error::none) return false;
+  if (error != Error::disconnected && error != Error::timed_out_local) client_.wire().refresh();
+  p.fetch_at = client_.now() + settings_.connection.retry_backoff;
+  fetch_timer_.set_by(client_.world(), client_, due::fetch, p.fetch_at);
+  return true;
 }
 
 }  // namespace mqlab::sim::kafka::client

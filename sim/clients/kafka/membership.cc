@@ -246,8 +246,9 @@ void Consumer::offsets_fetched(OffsetFetchAnswer* answer) {
   const Error error = answer->error;
   for (const CommittedOffset& offset : answer->offsets) {
     InPartition* p = find(offset.place);
-    if (error == Error::none && p != nullptr && p->state == InPartition::State::assigned)
-      p->committed = offset.offset;
+    if (error != Error::none || p == nullptr || p->state != InPartition::State::assigned) continue;
+    p->committed = offset.offset;
+    p->committed_epoch = offset.epoch;
   }
   destroy(client_.arena(), answer);
   if (state_ != State::offsets) return advance();

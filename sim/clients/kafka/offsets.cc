@@ -18,9 +18,17 @@ void Consumer::commit(const Effect& effect) {
   commit->sync = effect.sync;
   commit->limit = client_.now() + api_timeout;
   const std::int64_t more = planted(Plant::kafka_client_commits_one_more) ? 1 : 0;
-  for (const PlacePosition& p : effect.places) commit->offsets.push_back({p.place, p.position + more});
+  for (const PlacePosition& p : effect.places)
+    commit->offsets.push_back({p.place, p.position + more, epoch_of(p.place, p.position)});
   commits_.push_back(commit);
   send_commit(commit);
+}
+
+/// java: the position is committed with its epoch (SubscriptionState.allConsumed); an offset that the
+/// application names itself has none.
+std::int64_t Consumer::epoch_of(PlaceId place, std::int64_t offset) {
+  const InPartition* p = find(place);
+  return java_ && p != nullptr && p->position == offset ? p->epoch : no_epoch;
 }
 
 /// Member id and generation are the consumer's own at the time of sending, as
@@ -157,7 +165,7 @@ void Consumer::commit_automatically(bool leaving_only) {
     const std::int64_t offset = to_commit(p);
     if (offset < 0 || (leaving_only && !p.leaving)) continue;
     if (commit == nullptr) commit = client_.arena().make<Commit>(client_.arena());
-    commit->offsets.push_back({p.place, offset});
+    commit->offsets.push_back({p.place, offset, epoch_of(p.place, offset)});
     p.auto_committed = offset;
   }
   if (commit == nullptr) return;

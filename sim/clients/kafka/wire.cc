@@ -147,6 +147,7 @@ std::size_t Wire::channel(RequestKind kind) const {
       return client_.plan().java() ? 0 : coordinator_channel;
     case RequestKind::fetch:
     case RequestKind::list_offsets:
+    case RequestKind::offset_for_leader_epoch:
       return 2;
     case RequestKind::join_group:
     case RequestKind::sync_group:

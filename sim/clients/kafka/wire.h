@@ -58,6 +58,7 @@ class Wire {
   /// Some usable node, each in turn; no_node when there is none.
   NodeIndex any();
   NodeIndex leader(PlaceId place) const { return leaders_[place]; }
+  std::int64_t leader_epoch(PlaceId place) const { return epochs_[place]; }
   /// Whether the metadata show the topic with all its partitions.
   bool grown(TopicId topic) const { return std::ranges::find(grown_, topic) != grown_.end(); }
   NodeIndex index_of(ProcessId process) const;

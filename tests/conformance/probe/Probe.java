@@ -23,6 +23,8 @@ import org.apache.kafka.common.serialization.*;
  * poll C TOPIC                number of records of the first poll that returns some
  * committed C TOPIC           the group's committed offset, or "none"
  * sync C                      commitSync
+ * mark C TOPIC OFFSET [EPOCH] commitSync of that offset, with that leader epoch or none
+ * epoch C TOPIC               the leader epoch of the group's committed offset, or "none"
  * moves C                     what it was given (+) and had to give back (-) since it was asked last, in order
  * epochs TOPIC                of the producers that have written to it
  * end TOPIC                   the log's end offset; stable TOPIC: the last stable one
@@ -88,6 +90,8 @@ public final class Probe {
       case "poll": return poll(w[1], w[2]);
       case "committed": return committed(w[1], w[2]);
       case "sync": consumers.get(w[1]).commitSync(); return "ok";
+      case "mark": return mark(w);
+      case "epoch": return epoch(w[1], w[2]);
       case "moves": return moves(w[1]);
       case "epochs": return epochs(w[1]);
       case "end": return end(w[1], org.apache.kafka.common.IsolationLevel.READ_UNCOMMITTED);
@@ -238,6 +242,19 @@ public final class Probe {
     TopicPartition place = new TopicPartition(topic, 0);
     OffsetAndMetadata found = consumers.get(name).committed(Set.of(place)).get(place);
     return found == null ? "none" : found.offset();
+  }
+
+  private String mark(String[] w) {
+    Optional<Integer> epoch = w.length > 4 ? Optional.of(Integer.parseInt(w[4])) : Optional.empty();
+    var at = new OffsetAndMetadata(Long.parseLong(w[3]), epoch, "");
+    consumers.get(w[1]).commitSync(Map.of(new TopicPartition(w[2], 0), at));
+    return "ok";
+  }
+
+  private Object epoch(String name, String topic) {
+    TopicPartition place = new TopicPartition(topic, 0);
+    OffsetAndMetadata found = consumers.get(name).committed(Set.of(place)).get(place);
+    return found == null || found.leaderEpoch().isEmpty() ? "none" : found.leaderEpoch().get();
   }
 
   private Object end(String topic, org.apache.kafka.common.IsolationLevel level) throws Exception {
