@@ -141,6 +141,8 @@ class Teller {
         return "HAS ITS CONNECTION BROKEN, ITS REQUEST BEING SENT";
       case Action::disk_full:
         return "HAS A FULL DISK";
+      case Action::fsync_error:
+        return "CANNOT SYNC ITS DISK";
       case Action::clock_jump:
         return "HAS ITS CLOCK MOVED";
       case Action::scale_out:
@@ -164,6 +166,8 @@ class Teller {
         return "is connected again";
       case Action::disk_full:
         return "has room again";
+      case Action::fsync_error:
+        return "can sync again";
       default:
         return "";
     }

@@ -46,7 +46,7 @@ class Cluster {
   }
   virtual void grow(TopicId topic) { (void)topic; }
   /// A node's disk has room again; true when it does not go on before it was started anew.
-  virtual bool restarts_for_room(ProcessId node) {
+  virtual bool restarts_for_disk(ProcessId node) {
     (void)node;
     return false;
   }

@@ -17,8 +17,9 @@ enum class LifeChange : std::uint8_t {
   resumed,
   cut,  ///< a partition of the network began or changed; see Network::reachable
   joined,
-  disk_full,  ///< a broker node finds no free block any more
-  disk_room,  ///< again
+  disk_full,   ///< a broker node finds no free block any more
+  syncs_fail,  ///< of a broker node: each fsync is an error
+  disk_healed
 };
 
 class Component {

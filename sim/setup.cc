@@ -51,7 +51,7 @@ void check_faults(const Scenario& s) {
       throw ScenarioError(
           s.file, line, "fault.action",
           "\"clock_jump\" is not modelled: kill, restart, pause, "
-          "power_loss, partition, delay, drop_response, reset, disk_full, scale_out, scale_in and "
+          "power_loss, partition, delay, drop_response, reset, disk_full, fsync_error, scale_out, scale_in and "
           "add_partitions are");
     }
   };

@@ -33,11 +33,18 @@ class File {
       dirty_.push_back({now, end});
     }
   }
-  /// fsync: everything written so far is on disk.
+  /// Everything written so far is on disk.
   void synced() {
     on_disk_ = written_;
     dirty_.clear();
   }
+  /// fsync. False where it is an error: then nothing more is known to be on disk.
+  bool sync() {
+    if (!failing_) synced();
+    return !failing_;
+  }
+  /// Each fsync is an error from now on, or no longer.
+  void fail_syncs(bool failing) { failing_ = failing; }
   /// The file was cut back to `end`.
   void truncated(std::int64_t end) {
     written_ = end < written_ ? end : written_;
@@ -46,6 +53,7 @@ class File {
   }
 
   std::int64_t written() const { return written_; }
+  bool dirty() const { return on_disk_ < written_; }
   /// The least that survives a power loss now: synced or written back for certain.
   std::int64_t durable(Instant now) {
     while (!dirty_.empty() && now - dirty_.front().since >= write_back_after) {
@@ -66,6 +74,7 @@ class File {
   Ring<Dirty> dirty_;
   std::int64_t written_ = 0;
   std::int64_t on_disk_ = 0;
+  bool failing_ = false;
 };
 
 }  // namespace mqlab::sim

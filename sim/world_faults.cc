@@ -130,6 +130,9 @@ Gate World::strike(const Fault& fault, ProcessId target, ProcessId current) {
     case Action::disk_full:
       tell(target, LifeChange::disk_full);
       return Gate::go;
+    case Action::fsync_error:
+      tell(target, LifeChange::syncs_fail);
+      return Gate::go;
     case Action::scale_out:
       start(target);
       return Gate::go;
@@ -186,9 +189,10 @@ void World::heal(std::uint32_t number, ProcessId target) {
       set_cut(fault, target, false);
       break;
     case Action::disk_full:
-      tell(target, LifeChange::disk_room);
+    case Action::fsync_error:
+      tell(target, LifeChange::disk_healed);
       if (alive(target) &&
-          state_->clusters[setup_.topology.processes[target].index]->restarts_for_room(target))
+          state_->clusters[setup_.topology.processes[target].index]->restarts_for_disk(target))
         kill(target, false);
       if (!alive(target)) start(target);
       break;

@@ -160,8 +160,9 @@ constexpr auto table_of_keys = std::to_array<KeyInfo>({
 
     {"fault", "at", "table, or a duration", "required", "when"},
     {"fault", "action", "action", "required",
-     "kill, restart, pause, power_loss, partition, delay, drop_response, reset, disk_full, clock_jump, "
-     "scale_out (a spare of a stage begins), scale_in (an instance stops by SIGTERM), add_partitions (to a "
+     "kill, restart, pause, power_loss, partition, delay, drop_response, reset, disk_full, fsync_error, "
+     "clock_jump, scale_out (a spare of a stage begins), scale_in (an instance stops by SIGTERM), "
+     "add_partitions (to a "
      "topic)"},
     {"fault", "target", "name", "\"\"",
      "a process, a stage, workload or broker, \"leader of TOPIC/0\"; none: the process of `at`"},

@@ -91,6 +91,8 @@ std::string_view name_of(Action action) {
       return "scale_in";
     case Action::add_partitions:
       return "add_partitions";
+    case Action::fsync_error:
+      return "fsync_error";
   }
   return "";
 }

@@ -176,8 +176,9 @@ enum class Action : std::uint8_t {
   scale_out,       ///< a spare instance of a stage begins, for good
   scale_in,        ///< an instance of a stage is told to stop (SIGTERM), for good
   add_partitions,  ///< to a Kafka topic, for good
+  fsync_error,     ///< of a broker node: what it writes stays in the page cache, each fsync fails
 };
-inline constexpr Action last_action = Action::add_partitions;
+inline constexpr Action last_action = Action::fsync_error;
 
 /// Where in the run something happens: at a time, or when a row like this is written.
 struct AnchorSpec {
@@ -259,7 +260,7 @@ constexpr bool of_request(Action action) {
   return action == Action::delay || action == Action::drop_response || action == Action::reset;
 }
 /// Happens to a disk, and only brokers have one.
-constexpr bool of_disk(Action action) { return action == Action::disk_full; }
+constexpr bool of_disk(Action action) { return action == Action::disk_full || action == Action::fsync_error; }
 /// No faults but what operators do to a stage, or to a topic.
 constexpr bool of_scale(Action action) { return action == Action::scale_out || action == Action::scale_in; }
 /// It has no end.

@@ -229,7 +229,7 @@ def test_secrets_do_not_belong_in_a_scenario(live: str, problem: str) -> None:
     assert "open" not in raised.value.problem
 
 
-@pytest.mark.parametrize("action", ["kill", "power_loss", "disk_full", "partition"])
+@pytest.mark.parametrize("action", ["kill", "power_loss", "disk_full", "fsync_error", "partition"])
 def test_it_is_never_harmed(tmp_path: Path, action: str) -> None:
     with pytest.raises(CannotRunLive, match=f"{action}: on a cluster of your own"):
         run_live(at(kafka(), "127.0.0.1:9"), 1, [fault(action, "complete", target="kafka")], tmp_path)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from live_support import Rows, fault, kafka, nats
-from mqlab.live import disks, namespaces
+from mqlab.errors import BrokerError
+from mqlab.live import disks, namespaces, syncs
 from mqlab.live.controller import run_live
 from mqlab.live.processes import Child, wait_until
 from mqlab.live.surroundings import CannotRunLive, Surroundings, surroundings_of
@@ -55,6 +56,8 @@ def test_each_fault_gets_what_it_needs_and_no_more() -> None:
     if not disks.why_not():
         assert needed(described("power_loss")) == Surroundings(disks=True)
         assert needed(described("disk_full")) == Surroundings(disks=True)
+    if not syncs.why_not():
+        assert needed(described("fsync_error")) == Surroundings(syncs=True)
     if not namespaces.why_not():
         assert needed(described("partition")) == Surroundings(network=True)
 
@@ -171,6 +174,71 @@ def test_a_server_that_stays_up_on_a_full_disk_is_started_anew(tmp_path: Path) -
     rows = disk_full(scenario, "nats", tmp_path)
     assert len(rows.of("publish", "unknown", process="producer")) > 100
     assert len(rows.of("publish", process="producer")) > 100
+
+
+# ---- syncs that fail ----
+
+_SYNCS = """
+import os, sys
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+for _ in sys.stdin:
+    os.write(file, b"x")
+    try:
+        os.fsync(file)
+        print("synced", flush=True)
+    except OSError as error:
+        print(os.strerror(error.errno), flush=True)
+"""
+
+
+def test_syncs_fail_until_they_are_mended_and_the_process_goes_on(tmp_path: Path) -> None:
+    if refused(syncs.why_not(), "fsync_error", tmp_path):
+        return
+    command = [sys.executable, "-c", _SYNCS, str(tmp_path / "file")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdin is not None and writer.stdout is not None
+
+        def sync() -> str:
+            assert writer.stdin is not None and writer.stdout is not None
+            writer.stdin.write("\n")
+            writer.stdin.flush()
+            return writer.stdout.readline().strip()
+
+        assert sync() == "synced"
+        failing = syncs.FailingSyncs(writer.pid, tmp_path / "syncs.log")
+        assert [sync(), sync()] == ["Input/output error"] * 2
+        failing.end()
+        assert sync() == "synced"
+        writer.stdin.close()
+    assert (tmp_path / "file").read_bytes() == b"xxxx"
+
+
+def test_a_process_that_may_not_be_traced_is_an_error(tmp_path: Path) -> None:
+    if refused(syncs.why_not(), "fsync_error", tmp_path):
+        return
+    sleeper = Child("sleeper", ["sleep", "60"], log=tmp_path / "log")
+    try:
+        first = syncs.FailingSyncs(sleeper.pid, tmp_path / "first.log")
+        with pytest.raises(BrokerError, match="strace could not attach"):  # only one may trace it
+            syncs.FailingSyncs(sleeper.pid, tmp_path / "second.log")
+        first.end()
+        assert sleeper.alive
+    finally:
+        sleeper.kill()
+
+
+def test_a_broker_that_cannot_sync_ends_and_comes_back(tmp_path: Path) -> None:
+    if refused(syncs.why_not(), "fsync_error", tmp_path):
+        return
+    one = fault("fsync_error", "publish.ok", process="producer", nth=30, target="kafka", heal="1500ms")
+    rows = Rows(run_live(kafka().replace("messages = 40", "messages = 400"), 1, [one], tmp_path))
+    assert rows.run.problems == []
+    assert rows.run.reached
+    assert left_behind(tmp_path) == []
+    assert len(rows.of("stop", "fail", process="kafka-1")) == 1
+    acked = set(rows.of("publish", process="producer")["message"].tolist())
+    assert len(acked) > 300
+    assert acked <= set(rows.audited("requests"))
 
 
 # ---- partitions ----

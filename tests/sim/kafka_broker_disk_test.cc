@@ -18,7 +18,7 @@ TEST(KafkaDisk, WhatFitsIntoTheLastBlockIsTakenAndThenTheBrokerEnds) {
   EXPECT_TRUE(alive(lab, 0));
   EXPECT_NE(lab.produced(0, lab.batch(5, 1)).error, Error::none);
   EXPECT_FALSE(alive(lab, 0));
-  disk(lab, 0, LifeChange::disk_room);
+  disk(lab, 0, LifeChange::disk_healed);
   lab.start(0);
   lab.run_for(Duration::seconds(5));
   EXPECT_EQ(lab.read(0), range(1, 4));
@@ -46,7 +46,7 @@ TEST(KafkaDisk, RoomInTimeIsNothingToIt) {
   Lab lab({.nodes = 1, .broker = fast_failover});
   disk(lab, 0, LifeChange::disk_full);
   lab.run_for(Duration::seconds(1));
-  disk(lab, 0, LifeChange::disk_room);
+  disk(lab, 0, LifeChange::disk_healed);
   lab.run_for(Duration::seconds(10));
   EXPECT_TRUE(alive(lab, 0));
   EXPECT_EQ(lab.produced(0, lab.batch(1, 1)).error, Error::none);
@@ -74,7 +74,7 @@ TEST(KafkaDisk, OneOfThreeLosesNothing) {
     EXPECT_FALSE(alive(lab, full));
     EXPECT_NE(lab.leader(0), full);
     ASSERT_EQ(lab.produced(0, lab.batch(12, 1)).error, Error::none);
-    disk(lab, full, LifeChange::disk_room);
+    disk(lab, full, LifeChange::disk_healed);
     lab.start(full);
     lab.run_for(Duration::seconds(15));
     Ids left = lab.read(0);
@@ -83,6 +83,48 @@ TEST(KafkaDisk, OneOfThreeLosesNothing) {
     EXPECT_EQ(lab.isr(0), 7);
     expect_same_logs(lab, 0);
   }
+}
+
+// Measured on 4.1.1: 0.5 s after the first sync that failed, by KafkaRaftClient.pollLeader.
+TEST(KafkaDisk, WhereSyncsFailTheMetadataLogEndsTheBrokerWithinHalfASecond) {
+  Lab lab({.nodes = 1, .broker = fast_failover});
+  lab.run_for(Duration::millis(2100));
+  ASSERT_EQ(lab.produced(0, lab.batch(1, 1)).error, Error::none);
+  disk(lab, 0, LifeChange::syncs_fail);
+  EXPECT_EQ(lab.produced(0, lab.batch(2, 1)).error, Error::none);  // it goes to the page cache only
+  lab.run_until(Instant{2'499'000'000});
+  EXPECT_TRUE(alive(lab, 0));
+  lab.run_until(Instant{2'501'000'000});
+  EXPECT_FALSE(alive(lab, 0));
+  disk(lab, 0, LifeChange::disk_healed);
+  lab.start(0);
+  lab.run_for(Duration::seconds(5));
+  EXPECT_EQ(lab.read(0), range(1, 2));
+}
+
+TEST(KafkaDisk, AnAppendThatCannotBeSyncedIsNotAnsweredAndStaysInTheLog) {
+  Lab lab({.nodes = 1, .broker = fast_failover, .topic = {{"flush.messages", "1"}}});
+  lab.run_for(Duration::millis(2100));
+  ASSERT_EQ(lab.produced(0, lab.batch(1, 1)).error, Error::none);
+  disk(lab, 0, LifeChange::syncs_fail);
+  EXPECT_NE(lab.produced(0, lab.batch(2, 1)).error, Error::none);
+  EXPECT_FALSE(alive(lab, 0));
+  disk(lab, 0, LifeChange::disk_healed);
+  lab.start(0);
+  lab.run_for(Duration::seconds(5));
+  EXPECT_EQ(lab.read(0), range(1, 2));
+  ASSERT_EQ(lab.produced(0, lab.batch(3, 1)).error, Error::none);
+}
+
+TEST(KafkaDisk, WhatCouldNotBeSyncedIsLostWithThePower) {
+  Lab lab({.nodes = 1, .broker = fast_failover, .topic = {{"flush.messages", "1"}}});
+  ASSERT_EQ(lab.produced(0, lab.batch(1, 1)).error, Error::none);
+  Log& log = lab.led(0).log;
+  log.fail_syncs(true);
+  ASSERT_FALSE(log.append(lab.now(), {1, lab.batch(2, 1), lab.now(), 1, 0, 1000}, lab.partition(0).topic));
+  EXPECT_EQ(log.end(), 2);
+  log.lose_power(lab.now(), lab.partition(0).topic, 0);
+  EXPECT_EQ(log.end(), 1);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ from mqlab.live.namespaces import Member, PrivateNetwork
 from mqlab.live.processes import Child, opens, wait_until
 from mqlab.live.proxy import Proxies
 from mqlab.live.surroundings import PLAIN, Surroundings
+from mqlab.live.syncs import FailingSyncs
 
 _LAB_MEMBER = 250  # of the private network: the lab's own probes
 _FIRST_WORKER = 10  # brokers have 1 to 3
@@ -36,6 +37,7 @@ class Node:
     environment: dict[str, str] | None = None
     disk: Disk | None = None
     sick: bool = False  # its disk fails: it may end by itself
+    failing: FailingSyncs | None = None
     member: Member | None = None
 
     @property
@@ -66,7 +68,7 @@ class Cluster(ABC):
 
     ports_per_node = 1
     prefix = ""  # of every name on it
-    restarts_for_room = False  # a server that found no room does not write again before it was started anew
+    restarts_for_disk = False  # a server whose disk failed does not write again before it was started anew
     patience = 60.0  # seconds until it must be ready
     disposable = False  # what a run made is deleted after it: others use the cluster too
 
@@ -248,13 +250,23 @@ class Cluster(ABC):
         if node.disk is not None and node.child is not None and node.child.alive:
             node.disk.fill(node.child.pid)
 
-    def make_room(self, number: int) -> None:
-        """There is room again, and who ended for want of it, or goes on without it, is started anew."""
+    def fail_syncs(self, number: int) -> None:
+        """Each fsync of the node is an error. Raises BrokerError."""
+        node = self.node(number)
+        node.sick = self.dirty = True
+        if node.child is not None and node.child.alive:
+            node.failing = FailingSyncs(node.child.pid, node.folder / "syncs.log")
+
+    def heal_disk(self, number: int) -> None:
+        """There is room, syncs succeed, and who has ended, or goes on without writing, is started anew."""
         node = self.node(number)
         running = node.child is not None and node.child.alive
         if node.disk is not None:
             node.disk.make_room(node.child.pid if running and node.child is not None else None)
-        if self.restarts_for_room or not running:
+        if node.failing is not None:
+            node.failing.end()
+            node.failing = None
+        if self.restarts_for_disk or not running:
             self.bring_back(number)
         node.sick = False
 
@@ -311,6 +323,8 @@ class Cluster(ABC):
             node.downed = True
             if node.child is not None:
                 node.child.kill()
+            if node.failing is not None:
+                node.failing.end()
         if self.proxies is not None:
             self.proxies.stop()
         if self._network is not None:

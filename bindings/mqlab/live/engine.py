@@ -314,7 +314,7 @@ class Engine:
         node, cluster = self.processes[target]["instance"] + 1, self.cluster
         strikes = {
             "kill": cluster.kill, "power_loss": cluster.power_loss, "restart": cluster.terminate,
-            "pause": cluster.pause, "disk_full": cluster.disk_full,
+            "pause": cluster.pause, "disk_full": cluster.disk_full, "fsync_error": cluster.fail_syncs,
         }  # fmt: skip
         strikes[action](node)
         if action in ("kill", "power_loss"):
@@ -364,8 +364,8 @@ class Engine:
             return
         elif self.processes[target]["role"] == "broker":
             node = self.processes[target]["instance"] + 1
-            heals = {"pause": self.cluster.resume, **dict.fromkeys(DISK_ACTIONS, self.cluster.make_room)}
-            if action in DISK_ACTIONS and self.cluster.restarts_for_room:
+            heals = {"pause": self.cluster.resume, **dict.fromkeys(DISK_ACTIONS, self.cluster.heal_disk)}
+            if action in DISK_ACTIONS and self.cluster.restarts_for_disk:
                 self.row(target, "stop", "fail")
             self._told.discard(node)
             heals.get(action, self.cluster.bring_back)(node)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 KAFKA_REQUESTS = {
     0: "produce", 1: "fetch", 2: "list_offsets", 3: "metadata", 8: "offset_commit", 9: "offset_fetch",
     10: "find_coordinator", 11: "join_group", 12: "heartbeat", 13: "leave_group", 14: "sync_group",
-    22: "init_producer_id", 23: "offset_for_leader_epoch", 24: "add_partitions_to_txn", 25: "add_offsets_to_txn", 26: "end_txn",
-    28: "txn_offset_commit",
+    22: "init_producer_id", 23: "offset_for_leader_epoch", 24: "add_partitions_to_txn",
+    25: "add_offsets_to_txn", 26: "end_txn", 28: "txn_offset_commit",
 }  # fmt: skip
 
 

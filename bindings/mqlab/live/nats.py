@@ -43,7 +43,7 @@ def installed_version() -> str:
 class NatsCluster(Cluster):
     ports_per_node = 2
     greeting = b"INFO"
-    restarts_for_room = True
+    restarts_for_disk = True
 
     @property
     def address(self) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 from mqlab.errors import BrokerError
 
 REQUEST_ACTIONS = {"delay", "drop_response", "reset"}  # done by the proxy, to one request
-DISK_ACTIONS = {"disk_full"}
+DISK_ACTIONS = {"disk_full", "fsync_error"}
 FOR_GOOD = {"scale_out", "scale_in", "add_partitions"}  # what operators do to a stage or a topic
-_NEED_DISKS = {*DISK_ACTIONS, "power_loss"}
+_NEED_DISKS = {"disk_full", "power_loss"}
 _AROUND_BROKERS = {*REQUEST_ACTIONS, *DISK_ACTIONS, "partition"}
 
 
@@ -24,6 +24,7 @@ class Surroundings:
     disks: bool = False  # each node's data on a disk that can lose power and fill up
     network: bool = False  # a private network whose links can be cut
     proxies: bool = False  # clients reach brokers through the lab's proxy
+    syncs: bool = False  # a node's fsyncs can be made to fail
 
 
 PLAIN = Surroundings()
@@ -45,6 +46,7 @@ def surroundings_of(
         disks=any(fault["action"] in _NEED_DISKS and _hits_broker(fault, processes) for fault in faults),
         network="partition" in actions,
         proxies=bool(actions & REQUEST_ACTIONS),
+        syncs="fsync_error" in actions,
     )
     if needed.network and needed.proxies:
         raise CannotRunLive(
@@ -68,12 +70,13 @@ def _hits_broker(fault: Mapping[str, Any], processes: Sequence[Mapping[str, Any]
 
 
 def _possible(needed: Surroundings, actions: set[str]) -> None:
-    from mqlab.live import disks, namespaces
+    from mqlab.live import disks, namespaces, syncs
 
     of_disks = ", ".join(sorted(actions & _NEED_DISKS))
     for wanted, action, why_not in (
         (needed.disks, of_disks, disks.why_not),
         (needed.network, "partition", namespaces.why_not),
+        (needed.syncs, "fsync_error", syncs.why_not),
     ):
         reason = why_not() if wanted else ""
         if reason:

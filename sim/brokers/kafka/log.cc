@@ -8,14 +8,15 @@
 
 namespace mqlab::sim::kafka {
 
-void Log::append(Instant now, const LogEntry& entry, const KafkaTopic& topic) {
+bool Log::append(Instant now, const LogEntry& entry, const KafkaTopic& topic) {
   MQLAB_CHECK(entry.base >= end_);
   // A segment that is full, or old, is flushed when the log rolls; by default that is the only flush there is
   // (kafka UnifiedLog.roll, LogSegment.shouldRoll).
   const bool full = active_.bytes > 0 && active_.bytes + entry.bytes > topic.segment_bytes;
   const bool old = active_.bytes > 0 && topic.segment_time.ns > 0 && now - active_.first > topic.segment_time;
+  bool synced = true;
   if (full || old) {
-    file_.synced();
+    synced = file_.sync();
     closed_.push_back(active_);
     active_ = {};
   }
@@ -32,10 +33,11 @@ void Log::append(Instant now, const LogEntry& entry, const KafkaTopic& topic) {
   if (topic.flush_messages > 0) {
     unflushed_records_ += entry.count;
     if (unflushed_records_ >= topic.flush_messages) {
-      file_.synced();
+      synced = file_.sync() && synced;
       unflushed_records_ = 0;
     }
   }
+  return synced;
 }
 
 std::size_t Log::find(std::int64_t offset) const {

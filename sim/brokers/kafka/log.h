@@ -55,7 +55,8 @@ class Log {
 
   /// Appends a batch and takes over one reference to it. entry.base must be end(); at a follower offsets may
   /// be left out.
-  void append(Instant now, const LogEntry& entry, const KafkaTopic& topic);
+  /// False when it has to be synced and cannot.
+  bool append(Instant now, const LogEntry& entry, const KafkaTopic& topic);
   /// What the last segment can take on a full disk.
   std::int64_t rest_of_last_block() const {
     return sim::rest_of_last_block(static_cast<std::int64_t>(active_.bytes));
@@ -80,7 +81,8 @@ class Log {
   /// The active segment, and what is not below the last stable offset, is left alone. True when it was done.
   bool compact(Instant now, const KafkaTopic& topic, std::int64_t high_watermark);
   /// All of it is on disk now.
-  void flush() { file_.synced(); }
+  void flush() { file_.sync(); }
+  void fail_syncs(bool failing) { file_.fail_syncs(failing); }
   /// Power is gone: what is not on disk is lost; of what may or may not have been written back, a prefix
   /// chosen by 64 random bits stays. (Recovery cuts the log at the first bad batch, so that a prefix is all
   /// that can stay.)

@@ -58,8 +58,8 @@ void Node::on(const SimEvent& event) {
     case on_controller:
       controller_changed();
       break;
-    case on_no_room:
-      if (disk_full_) return world().kill(owner, false);
+    case on_disk_failed:
+      if (disk_fails()) return world().kill(owner, false);
       break;
     case on_unmute:
       unmute(event.x);
@@ -180,12 +180,16 @@ void Node::life_changed(ProcessId process, LifeChange change) {
   if (process == owner) {
     if (gone) crash(change == LifeChange::power_lost);
     if (change == LifeChange::disk_full) disk_is_full();
-    if (change == LifeChange::disk_room) disk_full_ = false;
+    if (change == LifeChange::syncs_fail) fail_syncs(true);
+    if (change == LifeChange::disk_healed) {
+      disk_full_ = false;
+      fail_syncs(false);
+    }
     if (change == LifeChange::restarted) {
       booted_ = world().now();
       schedule_retention({});
       schedule_cleaning();
-      if (disk_full_) give_up();
+      if (disk_fails()) give_up();
     }
     if (change != LifeChange::cut && change != LifeChange::joined) return;
   }

@@ -35,7 +35,7 @@ enum NodeEvent : std::uint16_t {
   on_markers,            ///< at a leader: a = MarkerRequest*
   on_marked,             ///< back at the coordinator
   on_controller,         ///< there is a new controller
-  on_no_room,            ///< a write found no room
+  on_disk_failed,        ///< a write found no room, or a sync was an error
   on_unmute,             ///< x = token of the connection
 };
 
@@ -172,6 +172,9 @@ class Node final : public Component {
 
   // node_disk.cc
   void disk_is_full();
+  void fail_syncs(bool failing);
+  void find_out_within(Duration interval);
+  bool disk_fails() const { return disk_full_ || syncs_fail_; }
   bool no_room(const Replica& replica, const Batch& batch);
   void give_up();
 
@@ -199,6 +202,7 @@ class Node final : public Component {
   NodeIndex index_;
   bool ready_ = true;
   bool disk_full_ = false;
+  bool syncs_fail_ = false;
   bool giving_up_ = false;  ///< its process ends once the event being processed is through
   bool expiry_scheduled_ = false;
   bool check_scheduled_ = false;

@@ -85,6 +85,7 @@ ProducedPart Node::produce_part(const ProduceRequest& r, const ProducePart& part
   out.base_offset = replica.log.end();
   ++part.batch->references;
   write(*partition, replica, part.batch);
+  if (giving_up_) out.error = Error::kafka_storage_error;  // it is in the log, and could not be synced
   return out;
 }
 
@@ -100,7 +101,7 @@ void Node::write(Partition& partition, Replica& replica, Batch* batch) {
   Leadership& lead = *replica.lead;
   const LogEntry entry = {replica.log.end(), batch, world().now(), batch->count, lead.epoch, batch->bytes};
   lead.ledger.appended(*batch, entry.base);
-  replica.log.append(world().now(), entry, partition.topic);
+  if (!replica.log.append(world().now(), entry, partition.topic)) give_up();
   cluster_.measure(partition);
   appended(partition);
   for (std::uint32_t s = 0; s < partition.replication; ++s) {
@@ -130,6 +131,7 @@ Error Node::append(Partition& partition, Batch* batch, Pending* pending, std::ui
     return refuse(Error::not_enough_replicas);
   if (no_room(replica, *batch)) return refuse(Error::kafka_storage_error);
   write(partition, replica, batch);
+  if (giving_up_) return Error::kafka_storage_error;
   wait(replica, replica.log.end(), pending, part);
   advance(partition, replica);
   return Error::none;

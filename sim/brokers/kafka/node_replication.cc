@@ -51,7 +51,7 @@ bool Node::respond(NodeIndex follower) {
   ++channel.ticket;
   const auto parts = static_cast<std::uint32_t>(fetch_bytes + fetch_bytes_a_part * channel.parts.size());
   const auto size = static_cast<std::uint32_t>(bytes + parts);
-  channel.computed = fetching(follower) && !cluster_.at(follower).disk_full_ && !world().network().shared();
+  channel.computed = fetching(follower) && !cluster_.at(follower).disk_fails() && !world().network().shared();
   if (!channel.computed) {
     world().network().send(owner, cluster_.at(follower), size, on_replica_data, channel.ticket,
                            channel.generation, index_);
@@ -222,7 +222,7 @@ void Node::follow(ReplicaPart& part, NodeIndex leader, const LogEntry* entries) 
   for (std::uint32_t i = 0; i < part.count; ++i) {
     room = room && !no_room(replica, *entries[i].batch);
     if (room) {
-      replica.log.append(world().now(), entries[i], partition.topic);
+      if (!replica.log.append(world().now(), entries[i], partition.topic)) give_up();
     } else {
       release(arena(), entries[i].batch);
     }

@@ -373,6 +373,10 @@ void NatsCluster::disk_full(ProcessId node) {
   write_what_is_due();
 }
 
+void NatsCluster::fail_syncs(ProcessId node, bool failing) {
+  for (Stream* s : streams_) s->replicas().fail_syncs(node, failing);
+}
+
 void NatsCluster::write_what_is_due() {
   for (Consumer* consumer : consumers_) consumer->before_update();
 }

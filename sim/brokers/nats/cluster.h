@@ -24,15 +24,19 @@ class Node final : public Component {
   bool stores() const { return stores_; }
   void lose_jetstream() { stores_ = false; }
   bool disk_full() const { return disk_full_; }
+  bool syncs_fail() const { return syncs_fail_; }
   /// The server is busy with it; what it sends after that leaves so much later.
   void work(Duration time);
   Duration behind() const;
 
  private:
+  void fail_syncs(bool failing);
+
   NatsCluster& cluster_;
   bool ready_ = true;
   bool stores_ = true;
   bool disk_full_ = false;
+  bool syncs_fail_ = false;
   Instant busy_until_ = {};
 };
 
@@ -44,7 +48,7 @@ class NatsCluster final : public Cluster {
   Client* connect(Process& process) override;
   ProcessId leader(PlaceId place) const override;
   void audit() override;
-  bool restarts_for_room(ProcessId) override { return true; }  // a failed store stays so until then
+  bool restarts_for_disk(ProcessId) override { return true; }  // a failed store stays so until then
 
   World& world() { return world_; }
   Arena& arena();
@@ -91,6 +95,7 @@ class NatsCluster final : public Cluster {
   void life_changed(ProcessId process, LifeChange change);
   void booted(ProcessId node);
   void disk_full(ProcessId node);
+  void fail_syncs(ProcessId node, bool failing);
   /// Of consumers' states: with the disks as they still are.
   void write_what_is_due();
   /// The server goes on, without its streams.

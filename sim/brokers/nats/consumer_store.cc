@@ -29,7 +29,8 @@ void Consumer::after_update() {
 void Consumer::write_state() {
   unwritten_ = false;
   // The state goes to a new file; without room the old one stays. [measured on 2.15.1: what was acknowledged
-  // on a full disk comes again after the restart]
+  // on a full disk comes again after the restart. It is not so where fsyncs fail: under `always` the file is
+  // opened O_SYNC, and written without one]
   const ProcessId server = stream_.replicas().leader();
   if (server != no_process && cluster_.node(server).disk_full()) return;
   stored_.next = next_;

@@ -64,8 +64,11 @@ void Node::on(const SimEvent& event) {
     case NodeEvent::caught_up:
       cluster_.stream(event.x).replicas().caught_up(static_cast<ProcessId>(event.a), event.y);
       return;
-    case NodeEvent::no_room:
+    case NodeEvent::disk_failed:
       cluster_.lose_jetstream(owner);
+      return;
+    case NodeEvent::sync_due:
+      cluster_.stream(event.x).replicas().sync_due(owner);
       return;
     default:
       MQLAB_CHECK(false && "unknown event at a NATS server");
@@ -82,14 +85,22 @@ void Node::life_changed(ProcessId process, LifeChange change) {
       cluster_.disk_full(owner);
       disk_full_ = true;
     }
-    if (change == LifeChange::disk_room) {
+    if (change == LifeChange::syncs_fail) fail_syncs(true);
+    if (change == LifeChange::disk_healed) {
       cluster_.write_what_is_due();
       disk_full_ = false;
+      fail_syncs(false);
     }
     if (change == LifeChange::restarted)
       cluster_.world().after(cluster_.values().server.boot, *this, NodeEvent::booted);
   }
   if (owner == cluster_.values().first_node) cluster_.life_changed(process, change);
+}
+
+void Node::fail_syncs(bool failing) {
+  cluster_.write_what_is_due();
+  syncs_fail_ = failing;
+  cluster_.fail_syncs(owner, failing);
 }
 
 }  // namespace mqlab::sim::nats

@@ -138,7 +138,8 @@ enum NodeEvent : std::uint16_t {
   copied,        ///< a = Copies*, x = copier
   copy_check,    ///< x = copier, y = generation
   caught_up,     ///< a = process, x = stream, y = generation
-  no_room,       ///< a write of a replicated stream found no room
+  disk_failed,   ///< a write of a replicated stream found no room, or its sync was an error
+  sync_due,      ///< where syncs fail: the periodic one of a stream; x = stream
 };
 
 /// Events at a client.

@@ -31,6 +31,9 @@ struct Replica {
     if (room >= 0) room -= bytes;
     return room >= 0;
   }
+  /// A write, or a sync, was an error.
+  void fail() { room = -1; }
+  bool syncs_fail = false;
   Ring<Step> incoming;    ///< appends on the wire, by arrival
   bool following = true;  ///< gets every append as it comes; else it has to catch up first
   bool catching_up = false;
@@ -64,8 +67,10 @@ struct Replica {
   /// An fsync that was due before `now` covered everything written before it.
   void periodic_sync(Instant now) {
     if (next_sync > now) return;
-    file.synced();
-    configured_on_disk = true;
+    if (!syncs_fail) {
+      file.synced();
+      configured_on_disk = true;
+    }
     while (next_sync <= now) next_sync = next_sync + interval;
   }
   Duration interval = Duration::forever();

@@ -101,7 +101,7 @@ bool Replicas::grows(Replica& copy, std::int64_t length, Instant at) {
   if (copy.room == Replica::unlimited) return true;
   const bool failed_before = copy.room < 0;
   if (copy.takes(stream_.file_bytes(copy.expected(), length))) return true;
-  if (!failed_before) cluster_.world().schedule(at, cluster_.node(copy.node), NodeEvent::no_room);
+  if (!failed_before) cluster_.world().schedule(at, cluster_.node(copy.node), NodeEvent::disk_failed);
   return false;
 }
 
@@ -110,6 +110,35 @@ void Replicas::disk_full(ProcessId node) {
   if (copy == nullptr || stream_.values().in_memory) return;
   copy->settle(cluster_.world().now());
   copy->room = rest_of_last_block(stream_.file_bytes(0, copy->expected()));
+}
+
+/// Under `always` the next write finds out; else the next periodic sync that has something to do.
+void Replicas::fail_syncs(ProcessId node, bool failing) {
+  Replica* copy = copy_of(node);
+  if (copy == nullptr || stream_.values().in_memory) return;
+  copy->settle(cluster_.world().now());
+  copy->periodic_sync(cluster_.world().now());
+  copy->syncs_fail = failing;
+  if (!failing || cluster_.values().server.sync_always) return;
+  cluster_.world().schedule(copy->next_sync, cluster_.node(node), NodeEvent::sync_due, 0, stream_.index());
+}
+
+void Replicas::sync_due(ProcessId node) {
+  Replica& copy = *copy_of(node);
+  if (!copy.syncs_fail) return;
+  const Instant now = cluster_.world().now();
+  copy.settle(now);
+  copy.periodic_sync(now);
+  if (copy.file.dirty()) return sync_failed(copy, now);
+  cluster_.world().schedule(copy.next_sync, cluster_.node(node), NodeEvent::sync_due, 0, stream_.index());
+}
+
+/// What was written stays where it is, and nothing more is written before a restart. [nats-server:
+/// filestore.go setWriteErr; measured on 2.15.1: the publish whose sync failed is never answered and is there
+/// after the restart]
+void Replicas::sync_failed(Replica& copy, Instant at) {
+  copy.fail();
+  if (!alone()) cluster_.world().schedule(at, cluster_.node(copy.node), NodeEvent::disk_failed);
 }
 
 /// R1: stored once it is in the page cache, or synced under `always`. Replicated: once a majority's
@@ -122,6 +151,10 @@ Instant Replicas::appended(std::int64_t length) {
   if (!alone() && !grows(own, length, cluster_.world().now())) return Instant::never();
   own.write(now, length);
   if (stream_.values().written_later) own.unwritten.push_back({now + write_delay, length});
+  if (always && own.syncs_fail) {
+    sync_failed(own, now);
+    return Instant::never();
+  }
   const Instant own_done = always ? own.sync(now, length, fsync(own), !alone()) : now;
   if (alone() || wanted() == 1) return own_done;
   Network& network = cluster_.world().network();
@@ -134,6 +167,10 @@ Instant Replicas::appended(std::int64_t length) {
     copy.settle(now);
     if (!grows(copy, length, arrives)) continue;
     copy.incoming.push_back({arrives, length});
+    if (always && copy.syncs_fail) {
+      sync_failed(copy, arrives);
+      continue;
+    }
     const Instant done = always ? copy.sync(arrives, length, fsync(copy), true) : arrives;
     answers[n++] = done + network.delay(copy.node, leader_);
   }

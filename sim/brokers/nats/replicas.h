@@ -43,6 +43,8 @@ class Replicas {
   void life_changed(ProcessId process, LifeChange change);
   void booted(ProcessId node);
   void disk_full(ProcessId node);
+  void fail_syncs(ProcessId node, bool failing);
+  void sync_due(ProcessId node);
   /// One copy: whether its file can take so much more.
   bool takes(std::int64_t bytes) { return copies_.front().takes(bytes); }
   void elect(std::uint32_t generation);
@@ -64,6 +66,7 @@ class Replicas {
   bool linked(ProcessId a, ProcessId b) const;
   Duration fsync(const Replica& copy);
   bool grows(Replica& copy, std::int64_t length, Instant at);
+  void sync_failed(Replica& copy, Instant at);
   void lose_power(Replica& copy);
   void stop_following(Replica& copy);
   void look_around();

@@ -84,6 +84,7 @@ void Replicas::booted(ProcessId node) {
   copy->forgotten = stream_.first();
   copy->room = Replica::unlimited;
   if (cluster_.node(node).disk_full()) disk_full(node);
+  if (cluster_.node(node).syncs_fail()) fail_syncs(node, true);
   if (forgets(*copy)) {
     for (Replica& c : copies_) {
       c.configured = false;
