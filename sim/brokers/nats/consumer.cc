@@ -262,9 +262,11 @@ void Consumer::send(Request& r, bool complete) {
     d->bytes = small_op_bytes;
   }
   d->complete = complete;
-  if (r.answer_lost) {
-    d->lost = true;
-    d->messages.clear();
+  if (r.answer_lost) {  // the first message that comes of it; the client waits for as many as it asked for
+    d->lost = d->messages.size() <= 1;
+    if (!d->messages.empty()) d->messages.erase(d->messages.begin());
+    if (!d->lost) d->complete = complete && r.left > 0;
+    r.answer_lost = d->lost;
   }
   send_out(d);
 }
