@@ -49,9 +49,8 @@ void check_faults(const Scenario& s) {
   const auto check = [&](Action action, int line) {
     if (action == Action::clock_jump) {
       throw ScenarioError(s.file, line, "fault.action",
-                          "\"clock_jump\" is not modelled: kill, restart, pause, "
-                          "power_loss, partition, delay, drop_response, reset, disk_full, fsync_error, "
-                          "scale_out, scale_in and "
+                          "\"clock_jump\" is not modelled: kill, restart, pause, power_loss, partition, delay, "
+                          "drop_response, reset, disk_full, fsync_error, scale_out, scale_in and "
                           "add_partitions are");
     }
   };
