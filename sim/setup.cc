@@ -48,10 +48,11 @@ void check_effects(const Setup& setup, ProcessId process) {
 void check_faults(const Scenario& s) {
   const auto check = [&](Action action, int line) {
     if (action == Action::clock_jump) {
-      throw ScenarioError(s.file, line, "fault.action",
-                          "\"clock_jump\" is not modelled: kill, restart, pause, power_loss, partition, delay, "
-                          "drop_response, reset, disk_full, fsync_error, scale_out, scale_in and "
-                          "add_partitions are");
+      throw ScenarioError(
+          s.file, line, "fault.action",
+          "\"clock_jump\" is not modelled: kill, restart, pause, power_loss, partition, delay, "
+          "drop_response, reset, disk_full, fsync_error, scale_out, scale_in and "
+          "add_partitions are");
     }
   };
   for (const Action action : s.menu.menu) check(action, 0);
