@@ -116,6 +116,16 @@ TEST(KafkaDisk, AnAppendThatCannotBeSyncedIsNotAnsweredAndStaysInTheLog) {
   ASSERT_EQ(lab.produced(0, lab.batch(3, 1)).error, Error::none);
 }
 
+// A segment that is full is synced by another thread (kafka UnifiedLog.roll, "flush-log").
+TEST(KafkaDisk, ASegmentThatCannotBeSyncedFailsNoAppend) {
+  Lab lab({.nodes = 1, .broker = fast_failover, .topic = {{"segment.bytes", "1048576"}}});
+  lab.run_for(Duration::millis(2100));
+  disk(lab, 0, LifeChange::syncs_fail);
+  for (MessageId i = 1; i <= 12; ++i)
+    EXPECT_EQ(lab.produced(0, lab.batch(i, 1, 100'000)).error, Error::none) << i;
+  EXPECT_TRUE(alive(lab, 0));
+}
+
 TEST(KafkaDisk, WhatCouldNotBeSyncedIsLostWithThePower) {
   Lab lab({.nodes = 1, .broker = fast_failover, .topic = {{"flush.messages", "1"}}});
   ASSERT_EQ(lab.produced(0, lab.batch(1, 1)).error, Error::none);

@@ -128,5 +128,61 @@ TEST(KafkaConsumerEpochs, AutomaticCommitsCarryTheEpoch) {
   EXPECT_EQ(commits.back().epochs, Epochs{1});
 }
 
+TEST(KafkaConsumerEpochs, WhereItWentBackToIsCommittedWithoutAnotherRecord) {
+  Reader reader(Flavour::java, {{"auto.offset.reset", "earliest"}, {"auto.commit.interval.ms", "500"}});
+  reader.lab.fakes.committed[0] = 10;
+  reader.lab.fakes.committed_epoch[0] = 1;
+  reader.lab.run_until(ms(5000));
+  const auto commits = reader.lab.fakes.of(RequestKind::offset_commit);
+  ASSERT_FALSE(commits.empty());
+  EXPECT_EQ(commits.back().offsets, (Offsets{{0, 3}}));
+}
+
+// Metadata.updateLastSeenEpochIfNewer: the leader that the metadata show is of the past.
+TEST(KafkaConsumerEpochs, AnEpochAboveTheMetadatasWaitsForNewerOnes) {
+  Reader reader(Flavour::java);
+  reader.lab.fakes.committed[0] = 2;
+  reader.lab.fakes.committed_epoch[0] = 2;
+  reader.lab.run_until(ms(1000));
+  EXPECT_TRUE(reader.lab.fakes.of(RequestKind::offset_for_leader_epoch).empty());
+  EXPECT_TRUE(reader.lab.fakes.of(RequestKind::fetch).empty());
+  reader.lab.fakes.epoch = 2;
+  reader.lab.run_until(ms(3000));
+  EXPECT_EQ(reader.lab.fakes.of(RequestKind::offset_for_leader_epoch).size(), 1u);
+  EXPECT_EQ(reader.puppet().delivered(), Ids{3});
+}
+
+// A fetch that waits at a node that does not lead any more may be answered all the same.
+TEST(KafkaConsumerEpochs, AnAnswerOfTheFormerLeaderIsNotTaken) {
+  Lab lab(stage_scenario(Flavour::java, reading("earliest"), 2, {}, 2));
+  lab.fakes.assignment = {0, 1};
+  lab.fakes.log[0] = {1, 2, 3};
+  lab.fakes.log[1] = {21};
+  const ProcessId old_leader = lab.process("kafka-1"), leader = lab.process("kafka-2");
+  lab.fakes.leaders = {{0, old_leader}, {1, leader}};
+  lab["work-0"].react = [](const Event& event, Effects& e) {
+    if (event.kind == EventKind::start) e.fetch(0, 100);
+    if (event.kind == EventKind::assigned) e.accept(event.places, event.generation);
+    if (event.kind == EventKind::delivered) e.fetch(0, 100);
+  };
+  lab.run_until(ms(1000));
+  lab.cluster().append(1, 22, 1);  // its next fetch there finds that the leaders have changed
+  lab.fakes.leaders = {{0, leader}, {1, old_leader}};
+  lab.fakes.epoch = 2;
+  lab.fakes.log[0] = {1};
+  lab.run_until(ms(1500));
+  lab.fakes.leaders[0] = old_leader;
+  lab.fakes.log[0] = {1, 2, 3};
+  lab.cluster().append(0, 4, 1);
+  lab.run_until(ms(1600));
+  lab.fakes.leaders[0] = leader;
+  lab.fakes.log[0] = {1};
+  lab.cluster().append(0, 12, 2);
+  lab.run_until(ms(2000));
+  Ids read = lab["work-0"].delivered();
+  std::erase_if(read, [](MessageId id) { return id > 20; });
+  EXPECT_EQ(read, (Ids{1, 2, 3, 12, 13}));
+}
+
 }  // namespace
 }  // namespace mqlab::sim::kafka::client_test

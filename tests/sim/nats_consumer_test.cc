@@ -230,27 +230,6 @@ TEST(NatsConsumer, AFetchBeyondMaxAckPendingWaitsItsRequestOut) {
   EXPECT_NEAR(at(answers[0]), 0.99, 0.001);
 }
 
-// As through a proxy that loses the first message that comes of the pull: the client waits for a tenth that
-// the server believes to have sent, and gets the first one again when its ack is due.
-TEST(NatsConsumer, AnAnswerThatIsLostIsTheFirstMessageOfABatch) {
-  ScenarioRun run(
-      system("", "ack_wait = \"2s\"", "", "",
-             "[[fault]]\nat = { process = \"c-0\", step = \"request.pull\" }\naction = \"drop_response\"\n"));
-  run.script("p", publisher(10));
-  run.script("c-0",
-             [](const Now&, const Event& e, Effects& effects) {
-               for (const Message& m : e.messages) ack(m, effects);
-               if (e.kind == EventKind::tick || e.kind == EventKind::delivered) effects.fetch(0, 10);
-             },
-             {Duration::millis(200)});
-  EXPECT_EQ(run.run().faults_fired(), 1u);
-  EXPECT_THAT(run.delivered("c-0"), ElementsAre(2, 3, 4, 5, 6, 7, 8, 9, 10, 1));
-  const auto rows = run.rows(Kind::deliver, "c-0");
-  EXPECT_NEAR(at(rows[0]), 1.19, 0.01);
-  EXPECT_NEAR(at(rows[9]), 2.2, 0.01);
-  EXPECT_TRUE(run.quiet());
-}
-
 // A waiting application's fetch is a chain of requests; the server drops each 10 ms before the next one
 // comes.
 TEST(NatsConsumer, BetweenTwoFetchesNobodyWaits) {

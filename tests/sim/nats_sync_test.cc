@@ -48,6 +48,29 @@ TEST(NatsSync, UnderAlwaysTheNextWriteIsTheLastAndIsNotAnswered) {
   EXPECT_THAT(acked, Contains(100));  // after the restart
 }
 
+// The server knows an id once its message is stored: what was not stored whole is no duplicate.
+TEST(NatsSync, ARepeatOfWhatCouldNotBeSyncedIsNotAnsweredEither) {
+  ScenarioRun run(failing("always", "1", "nats", "2050ms", "3s"));
+  run.script(
+      "p",
+      [](const Now& now, const Event& event, Effects& effects) {
+        if (event.kind != EventKind::tick) return;
+        effects.publish(
+            0, message(static_cast<MessageId>(std::min<std::int64_t>(now.mono.ns / 100'000'000, 21))));
+      },
+      tenths(60));
+  run.script("c-0", silent());
+  run.run();
+  int after = 0;
+  for (const Row& row : run.rows(Kind::publish, Phase::ok)) {
+    if (row.message != 21) continue;
+    EXPECT_GT(at(row), 5.05);
+    ++after;
+  }
+  EXPECT_GT(after, 0);  // the restart has found it
+  EXPECT_EQ(std::ranges::count(run.stored(), 21u), 1);
+}
+
 TEST(NatsSync, WithAnIntervalItGoesOnToTheNextSync) {
   ScenarioRun run(failing("2s", "1", "nats", "2050ms", "4s"));
   published(run);

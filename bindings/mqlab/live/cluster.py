@@ -37,6 +37,7 @@ class Node:
     environment: dict[str, str] | None = None
     disk: Disk | None = None
     sick: bool = False  # its disk fails: it may end by itself
+    sync_faults: int = 0  # in force: its fsyncs fail
     failing: FailingSyncs | None = None
     member: Member | None = None
 
@@ -195,6 +196,9 @@ class Cluster(ABC):
             guarded=self.guarded,
             environment=node.environment,
         )
+        if node.sync_faults > 0:
+            self._mend_syncs(node)  # of the process before
+            self._fail_syncs(node)
 
     @staticmethod
     def _died(node: Node) -> bool:
@@ -254,19 +258,32 @@ class Cluster(ABC):
         """Each fsync of the node is an error. Raises BrokerError."""
         node = self.node(number)
         node.sick = self.dirty = True
+        node.sync_faults += 1
+        if node.sync_faults == 1:
+            self._fail_syncs(node)
+
+    @staticmethod
+    def _fail_syncs(node: Node) -> None:
         if node.child is not None and node.child.alive:
             node.failing = FailingSyncs(node.child.pid, node.folder / "syncs.log")
+
+    @staticmethod
+    def _mend_syncs(node: Node) -> bool:
+        """Whether one failed: then the node's process is about to end, or has."""
+        failing, node.failing = node.failing, None
+        return failing is not None and failing.end()
 
     def heal_disk(self, number: int) -> None:
         """There is room, syncs succeed, and who has ended, or goes on without writing, is started anew."""
         node = self.node(number)
+        node.sync_faults = max(0, node.sync_faults - 1)
+        if node.sync_faults > 0:
+            return
+        struck = self._mend_syncs(node)
         running = node.child is not None and node.child.alive
         if node.disk is not None:
             node.disk.make_room(node.child.pid if running and node.child is not None else None)
-        if node.failing is not None:
-            node.failing.end()
-            node.failing = None
-        if self.restarts_for_disk or not running:
+        if self.restarts_for_disk or struck or not running:
             self.bring_back(number)
         node.sick = False
 
@@ -323,8 +340,7 @@ class Cluster(ABC):
             node.downed = True
             if node.child is not None:
                 node.child.kill()
-            if node.failing is not None:
-                node.failing.end()
+            self._mend_syncs(node)
         if self.proxies is not None:
             self.proxies.stop()
         if self._network is not None:

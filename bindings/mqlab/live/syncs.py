@@ -32,6 +32,7 @@ class FailingSyncs:
 
     def __init__(self, process: int, log: Path) -> None:
         command = ["strace", "--follow-forks", "--quiet=all", f"--output={log}", *_INJECT, f"--attach={process}"]
+        self._log = log
         self._strace = Child("strace", command, log=log.with_suffix(".err"))
         attached = wait_until(lambda: not self._strace.alive or _all_traced(process, self._strace.pid), 10)
         failed = not attached or (not self._strace.alive and Path(f"/proc/{process}").exists())
@@ -39,11 +40,12 @@ class FailingSyncs:
             self.end()
             raise BrokerError(f"strace could not attach to process {process}: {self._strace.last_lines()}")
 
-    def end(self) -> None:
-        """The process goes on, and its syncs succeed."""
+    def end(self) -> bool:
+        """The process goes on, and its syncs succeed. Whether one has failed."""
         self._strace.signal(signal.SIGINT)
         if not self._strace.ended.wait(10):
             self._strace.kill()
+        return self._log.exists() and "INJECTED" in self._log.read_text(encoding="ascii", errors="replace")
 
 
 def _all_traced(process: int, by: int) -> bool:

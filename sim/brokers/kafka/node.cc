@@ -182,7 +182,7 @@ void Node::life_changed(ProcessId process, LifeChange change) {
     if (change == LifeChange::disk_full) disk_is_full();
     if (change == LifeChange::syncs_fail) fail_syncs(true);
     if (change == LifeChange::disk_healed) {
-      disk_full_ = false;
+      disk_full_ = giving_up_ = false;
       fail_syncs(false);
     }
     if (change == LifeChange::restarted) {
@@ -348,7 +348,7 @@ void Node::epoch_end(EpochEndRequest* r) {
   const Replica* replica = p == nullptr ? nullptr : p->replica(index_);
   answer->error = led(replica, r->leader_epoch);
   if (p == nullptr) answer->error = Error::unknown_topic_or_partition;
-  if (answer->error == Error::none) {
+  if (answer->error == Error::none && r->epoch <= replica->lead->epoch) {
     const EpochEnd found = replica->log.epoch_end(r->epoch);
     answer->epoch = found.epoch >= 0 ? found.epoch : r->epoch;  // older than all that is left
     answer->end = found.end;

@@ -264,9 +264,9 @@ void Consumer::send(Request& r, bool complete) {
   d->complete = complete;
   if (r.answer_lost) {  // the first message that comes of it; the client waits for as many as it asked for
     d->lost = d->messages.size() <= 1;
+    r.answer_lost = d->messages.empty();
     if (!d->messages.empty()) d->messages.erase(d->messages.begin());
     if (!d->lost) d->complete = complete && r.left > 0;
-    r.answer_lost = d->lost;
   }
   send_out(d);
 }

@@ -47,6 +47,7 @@ class Replicas {
   void sync_due(ProcessId node);
   /// One copy: whether its file can take so much more.
   bool takes(std::int64_t bytes) { return copies_.front().takes(bytes); }
+  bool failed() const { return copies_.front().room < 0; }  ///< of the only copy: its store
   void elect(std::uint32_t generation);
   void step_down(std::uint32_t generation);
   /// The operator removes what the leader does not hear of.

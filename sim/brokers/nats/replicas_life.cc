@@ -158,7 +158,11 @@ void Replicas::caught_up(ProcessId node, std::uint32_t generation) {
   copy.configured = true;
   copy.cut_to(copy_of(leader_)->length);
   copy.write(cluster_.world().now(), copy_of(leader_)->length);
-  if (cluster_.values().server.sync_always) copy.sync(cluster_.world().now(), copy.length, fsync(copy), true);
+  if (cluster_.values().server.sync_always && copy.syncs_fail) {
+    sync_failed(copy, cluster_.world().now());
+  } else if (cluster_.values().server.sync_always) {
+    copy.sync(cluster_.world().now(), copy.length, fsync(copy), true);
+  }
   if (node == split_off_ || split_off(leader_)) split_off_ = no_process;
   if (node == deposed_) {
     deposed_ = no_process;

@@ -64,6 +64,10 @@ bool Stream::publish(Op* op, const Packet& packet) {
   }
   if (record.has_id != 0) {
     if (const std::int64_t sequence = first_with(record.id)) {
+      if (replicas_.failed() && replicas_.alone() && sequence > last_) {  // not stored whole: not known
+        cluster_.arena().recycle(op);
+        return false;
+      }
       // Replicated: an id that is proposed but not yet stored is a conflict, not a duplicate.
       // [nats-server: stream.go processClusteredInboundMsg]
       op->code = sequence > last_ && !replicas_.alone() ? code::in_process : code::none;

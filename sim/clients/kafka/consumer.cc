@@ -378,28 +378,4 @@ void Consumer::failed(const Pending& pending, Error error) {
   }
 }
 
-void Consumer::leaders_changed() {
-  for (InPartition& partition : partitions_) {
-    look_at_leader(partition);
-    ask(partition);
-  }
-  if (!java_ || polling()) fetch_all();
-}
-
-void Consumer::node_usable(NodeIndex) {
-  coordinator_.find(client_);
-  advance();
-  if (beat_due_) beat();
-  send_commits();
-  leaders_changed();
-}
-
-bool Consumer::unroutable() const {
-  return std::any_of(partitions_.begin(), partitions_.end(), [&](const InPartition& p) {
-    if (p.state == InPartition::State::none || p.state == InPartition::State::assigned) return false;
-    const NodeIndex leader = client_.wire().leader(p.place);
-    return leader == no_node || !client_.wire().usable(leader);
-  });
-}
-
 }  // namespace mqlab::sim::kafka::client

@@ -197,7 +197,7 @@ class Consumer {
   std::uint32_t answer_frame(const FetchRequest& request) const;
   bool wanted(const InPartition& partition) const;
   void fetched(const Pending& pending, FetchAnswer* answer);
-  void take(FetchAnswer& answer, const FetchedPart& part);
+  void take(FetchAnswer& answer, const FetchedPart& part, std::uint32_t correlation);
   void fetch_error(InPartition& partition, Error error);
   void changed(InPartition& partition);
   void reset(InPartition& partition);

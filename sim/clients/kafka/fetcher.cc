@@ -126,17 +126,18 @@ void Consumer::fetched(const Pending& pending, FetchAnswer* answer) {
   lanes_[pending.node].correlation = 0;
   lanes_[pending.node].changed = false;
   if (answer->error != Error::none) client_.wire().refresh();
-  for (const FetchedPart& part : answer->parts) take(*answer, part);
+  for (const FetchedPart& part : answer->parts) take(*answer, part, pending.correlation);
   const bool refused = answer->error != Error::none;
   destroy(client_.arena(), answer);
   deliver();
   if ((!java_ || polling()) && !refused) fetch_from(pending.node);
 }
 
-void Consumer::take(FetchAnswer& answer, const FetchedPart& part) {
+/// Only the latest fetch of a partition counts: an answer of its former leader may come all the same.
+void Consumer::take(FetchAnswer& answer, const FetchedPart& part, std::uint32_t correlation) {
   InPartition* p = find(part.place);
-  const bool current =
-      p != nullptr && p->state == InPartition::State::reading && !p->paused && p->sent_version == p->version;
+  const bool current = p != nullptr && p->state == InPartition::State::reading && !p->paused &&
+                       p->sent_version == p->version && p->asked_in == correlation;
   const FetchedRecords* run = answer.runs.data() + part.first_run;
   if (!current || part.error != Error::none) {
     for (std::uint32_t i = 0; i < part.runs; ++i) mqlab::sim::kafka::release(client_.arena(), run[i].batch);

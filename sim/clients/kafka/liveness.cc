@@ -1,5 +1,5 @@
-// Whether this member is still one: heartbeats, the session, the poll interval,
-// leaving.
+// Whether this member is still one: heartbeats, the session, the poll interval, leaving; and what becomes of
+// the nodes.
 #include <algorithm>
 
 #include "sim/clients/kafka/client.h"
@@ -108,6 +108,32 @@ void Consumer::send_leave() {
   request->group = client_.plan().group;
   request->member = member_;
   client_.wire().send(node, RequestKind::leave_group, request, 60, settings_.connection.request_timeout);
+}
+
+// ---- nodes
+
+void Consumer::leaders_changed() {
+  for (InPartition& partition : partitions_) {
+    look_at_leader(partition);
+    ask(partition);
+  }
+  if (!java_ || polling()) fetch_all();
+}
+
+void Consumer::node_usable(NodeIndex) {
+  coordinator_.find(client_);
+  advance();
+  if (beat_due_) beat();
+  send_commits();
+  leaders_changed();
+}
+
+bool Consumer::unroutable() const {
+  return std::any_of(partitions_.begin(), partitions_.end(), [&](const InPartition& p) {
+    if (p.state == InPartition::State::none || p.state == InPartition::State::assigned) return false;
+    const NodeIndex leader = client_.wire().leader(p.place);
+    return leader == no_node || !client_.wire().usable(leader);
+  });
 }
 
 }  // namespace mqlab::sim::kafka::client

@@ -50,6 +50,14 @@ void Wire::refresh_fired(const SimEvent& event) {
   if (refresh_.fired(client_.world(), client_, event)) refresh();
 }
 
+/// java Metadata.updateLastSeenEpochIfNewer.
+void Wire::seen_epoch(PlaceId place, std::int64_t epoch) {
+  if (epoch <= epochs_[place]) return;
+  epochs_[place] = static_cast<std::uint32_t>(epoch);
+  leaders_[place] = no_node;
+  refresh();
+}
+
 void Wire::metadata_failed() {
   asking_metadata_ = false;
   metadata_at_ = client_.now() + backoff(++metadata_attempts_);

@@ -18,6 +18,7 @@ void Consumer::read_from(InPartition& p, std::int64_t offset, std::int64_t epoch
   p.epoch = epoch;
   p.leader_epoch = no_epoch;
   voided(p);
+  if (java_) client_.wire().seen_epoch(p.place, epoch);
   look_at_leader(p);
   if (p.state == InPartition::State::reading) return changed(p);
   ask(p);
@@ -60,13 +61,14 @@ void Consumer::epoch_end_known(const Pending& pending, Error error, const EpochE
   if (asks_again(pending, InPartition::State::checking, error)) return;
   InPartition& p = partitions_[static_cast<std::uint32_t>(pending.context)];
   const bool cut = answer.end < p.position;
-  if (cut && settings_.reset == OffsetReset::none) return reset(p);
+  if (cut && (answer.epoch == no_epoch || settings_.reset == OffsetReset::none)) return reset(p);
   p.state = InPartition::State::reading;
   if (cut) {
     p.position = p.fetched = answer.end;
     p.epoch = answer.epoch;
   }
   changed(p);
+  if (polling()) polled();  // what could not be committed meanwhile
 }
 
 }  // namespace mqlab::sim::kafka::client

@@ -59,6 +59,8 @@ class Wire {
   NodeIndex any();
   NodeIndex leader(PlaceId place) const { return leaders_[place]; }
   std::int64_t leader_epoch(PlaceId place) const { return epochs_[place]; }
+  /// Somebody knows of this epoch: the leader that we know is of the past if its own is lower.
+  void seen_epoch(PlaceId place, std::int64_t epoch);
   /// Whether the metadata show the topic with all its partitions.
   bool grown(TopicId topic) const { return std::ranges::find(grown_, topic) != grown_.end(); }
   NodeIndex index_of(ProcessId process) const;
