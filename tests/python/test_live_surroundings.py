@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -211,6 +212,21 @@ def test_syncs_fail_until_they_are_mended_and_the_process_goes_on(tmp_path: Path
         assert sync() == "synced"
         writer.stdin.close()
     assert (tmp_path / "file").read_bytes() == b"xxxx"
+
+
+def test_where_nothing_may_be_traced_the_fault_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(process: int, log: Path) -> None:
+        raise BrokerError("strace could not attach")
+
+    monkeypatch.setattr(syncs, "FailingSyncs", refuses)
+    syncs.why_not.cache_clear()
+    with pytest.raises(CannotRunLive, match="fsync_error: needs to trace a process of its own"):
+        surroundings_of([described("fsync_error")], PROCESSES)
+    monkeypatch.setattr(shutil, "which", lambda program: None)
+    syncs.why_not.cache_clear()
+    with pytest.raises(CannotRunLive, match="fsync_error: needs strace"):
+        surroundings_of([described("fsync_error")], PROCESSES)
+    syncs.why_not.cache_clear()
 
 
 def test_a_process_that_may_not_be_traced_is_an_error(tmp_path: Path) -> None:

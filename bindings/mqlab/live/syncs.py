@@ -6,24 +6,31 @@ process syncs as before. Only the program's own reaction is real: no page is los
 
 from __future__ import annotations
 
-import os
+import functools
 import shutil
 import signal
+import subprocess
+import tempfile
 from pathlib import Path
 
 from mqlab.errors import BrokerError
 from mqlab.live.processes import Child, wait_until
 
 _INJECT = ("--trace=fsync,fdatasync", "--inject=fsync,fdatasync:error=EIO")
-_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
+@functools.cache
 def why_not() -> str:
     """Why syncs cannot be made to fail here; empty when they can."""
     if shutil.which("strace") is None:
         return "needs strace (Debian: strace)"
-    if os.geteuid() != 0 and _SCOPE.exists() and _SCOPE.read_text(encoding="ascii").strip() != "0":
-        return f"needs root, or {_SCOPE} = 0: one process must trace another"
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(["sleep", "60"]) as sleeper:
+        try:
+            FailingSyncs(sleeper.pid, Path(folder) / "syncs.log").end()
+        except BrokerError as error:
+            return f"needs to trace a process of its own, which this system refuses: {error}"
+        finally:
+            sleeper.kill()
     return ""
 
 
