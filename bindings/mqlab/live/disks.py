@@ -50,6 +50,20 @@ def _found(program: str) -> str | None:
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
+def _take_all(file: int, end: int) -> int:
+    """Lets a file of `end` bytes grow by what is free; its bytes then."""
+    step = _BYTES
+    while step >= _BLOCK:
+        try:
+            os.posix_fallocate(file, end, step)
+            end += step
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            step //= 2
+    return end
+
+
 class Disk:
     """One node's disk. `folder` is where its process sees it; elsewhere it looks empty."""
 
@@ -87,15 +101,11 @@ class Disk:
         self.sync(process)  # what is in the page cache only has yet to get its blocks
         filler = os.open(self._filler(process), os.O_WRONLY | os.O_CREAT)
         try:
-            end, step = 0, _BYTES
-            while step >= _BLOCK:
-                try:
-                    os.posix_fallocate(filler, end, step)
-                    end += step
-                except OSError as error:
-                    if error.errno != errno.ENOSPC:
-                        raise
-                    step //= 2
+            taken, end = 0, -1
+            while end < taken:  # blocks given back meanwhile are free once the file system's log is committed
+                end = taken
+                taken = _take_all(filler, end)
+                self.sync(process)
         finally:
             os.close(filler)
 
