@@ -37,7 +37,7 @@ class Node:
     environment: dict[str, str] | None = None
     disk: Disk | None = None
     sick: bool = False  # its disk fails: it may end by itself
-    sync_faults: int = 0  # in force: its fsyncs fail
+    syncs_fail: bool = False  # also those of a process that is started meanwhile
     failing: FailingSyncs | None = None
     member: Member | None = None
 
@@ -196,7 +196,7 @@ class Cluster(ABC):
             guarded=self.guarded,
             environment=node.environment,
         )
-        if node.sync_faults > 0:
+        if node.syncs_fail:
             self._mend_syncs(node)  # of the process before
             self._fail_syncs(node)
 
@@ -258,8 +258,8 @@ class Cluster(ABC):
         """Each fsync of the node is an error. Raises BrokerError."""
         node = self.node(number)
         node.sick = self.dirty = True
-        node.sync_faults += 1
-        if node.sync_faults == 1:
+        if not node.syncs_fail:
+            node.syncs_fail = True
             self._fail_syncs(node)
 
     @staticmethod
@@ -274,11 +274,10 @@ class Cluster(ABC):
         return failing is not None and failing.end()
 
     def heal_disk(self, number: int) -> None:
-        """There is room, syncs succeed, and who has ended, or goes on without writing, is started anew."""
+        """There is room, syncs succeed, and who has ended, or is about to, or goes on without writing, is started anew.
+        A disk is well or not: the end of one fault ends all that it has."""
         node = self.node(number)
-        node.sync_faults = max(0, node.sync_faults - 1)
-        if node.sync_faults > 0:
-            return
+        node.syncs_fail = False
         struck = self._mend_syncs(node)
         running = node.child is not None and node.child.alive
         if node.disk is not None:
